@@ -15,14 +15,14 @@ import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
 
-/** Calls that began together end within a few milliseconds: without the wait, a batch once split would stay split. */
+/** Calls that began together end within a few milliseconds: without this wait, parts of a split batch stay apart. */
 const REUNION_MS = 5;
 
 /**
- * Brings the commands of one flow to the service: of each machine one at a time and in order, of
- * different machines side by side or many in a call, each until the service has taken or refused it.
- * While nothing gets through it pauses, tries one call now and then, and goes on by itself. Owns the
- * flow's lanes; whatever happens to a message ends in its `finish`, `abandon` or `fail`.
+ * Delivers the commands of one flow to the service: those of one machine one at a time and in order, those of different
+ * machines concurrently or in one call, each until the service has taken or refused it. While no call gets through, the
+ * dispatcher pauses, probes with single calls, and resumes by itself. It owns the flow's lanes; each message ends in
+ * its `finish`, `abandon` or `fail`.
  */
 export class CommandDispatcher<P> {
   readonly name: string;
@@ -33,7 +33,7 @@ export class CommandDispatcher<P> {
   private readonly lanes: CommandLanes<P>;
   private readonly spread = new CallSpread();
   private readonly timer = new WakeTimer(() => {
-    // The linger time is over and no call is full: the machines may leave in several, see {@link CallSpread}.
+    // The linger time is over, no batch is full: the machines may leave in several calls, see {@link CallSpread}.
     const nowMs = realNowMs();
     this.requestSlots(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
   });
@@ -48,7 +48,7 @@ export class CommandDispatcher<P> {
     options.hold.onRelease(() => this.requestSlots());
   }
 
-  /** Commands that wait for a call; those under way are not among them. */
+  /** Commands waiting for a call, without those under way. */
   get waiting(): number {
     return this.lanes.queue.waiting;
   }
@@ -58,12 +58,12 @@ export class CommandDispatcher<P> {
     return this.lanes.queue.busyMachines;
   }
 
-  /** Why the flow is paused, in words; undefined while it moves, or has nothing to do. */
+  /** Why the breaker is open, as text for `/health/ready`; undefined while it is closed or no command waits. */
   get pausedBecause(): string | undefined {
     return this.waiters.size > 0 ? this.status.breaker.openBecause : undefined;
   }
 
-  /** Queues what is to be done at a machine; its message's results get one. `item` is its place there, from 0. */
+  /** Queues a command for a machine; `results` gets its result. `item` is its place in the message, from 0. */
   submitCommand(machineId: string, payload: P, results: MessageResults, item = 0): void {
     const { message } = results;
     if (message.revoked.aborted) {
@@ -76,21 +76,21 @@ export class CommandDispatcher<P> {
     this.requestSlotsAfter(this.options.lingerMs);
   }
 
-  /** One function for all messages: a signal knows its listeners by identity. */
+  /** The same function for all messages: a signal drops a listener that is already registered. */
   private readonly dropLost = (): void => this.lanes.dropLost();
 
-  /** Lets ready machines wait that long for others to share their call, unless one is full already. */
+  /** Lets ready machines linger so that others can share their call, unless a batch is full already. */
   private requestSlotsAfter(lingerMs: number): void {
     const { queue } = this.lanes;
     if (queue.waiting === 0) return;
-    // Only those that may be sent now count: machines in back-off would make all others go alone.
+    // Counts only machines that may be sent now: if machines in back-off counted, all others would go alone.
     const { maxMachines } = this.options.limits;
     const mayGo = lingerMs === 0 || queue.readyMachines(realNowMs()) >= maxMachines;
     if (mayGo) this.requestSlots();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
-  /** Asks for one slot at a time, since machines that share a call need only one; later for what is not ready yet. */
+  /** Asks for one slot at a time: machines that share a call need only one. Sets the timer for those not ready yet. */
   private requestSlots(calls = 1): void {
     const { slots } = this.options;
     const { queue } = this.lanes;
@@ -104,7 +104,7 @@ export class CommandDispatcher<P> {
       this.awaitsSlot = true;
       slots.acquire(() => {
         this.awaitsSlot = false;
-        // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
+        // A slot that comes later serves all machines that are ready then; the flow may have been paused meanwhile.
         if (this.status.admits()) this.begin(1);
         else slots.releaseUnused();
         this.requestSlots();
@@ -115,21 +115,21 @@ export class CommandDispatcher<P> {
 
   private wakeForNext(): void {
     const { queue } = this.lanes;
-    // The release of a hold asks again.
+    // The release of the hold requests slots itself.
     if (queue.waiting === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
     const dueMs = queue.nextDueMs(nowMs);
     const { isOpen, nextProbeMs } = this.status.breaker;
-    // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
+    // Ready machines have requested their slot already, except machines that became ready after the last check.
     if (!isOpen && !(dueMs <= nowMs && this.awaitsSlot)) this.timer.wakeAt(dueMs);
-    // A probe under way wakes by its end.
+    // The end of a probe under way requests slots itself.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 
-  /** Begins the next batch in the slot that is there, or gives that back. So many `calls` share what is ready. */
+  /** Begins the next batch in an acquired slot, or returns the slot. `calls` calls share the ready machines. */
   private begin(calls: number): void {
     const isProbe = this.status.breaker.callBegins();
-    // The machines of these alone wait for them.
+    // Only the machines that are being looked up wait for their look-up.
     const lookUps: Promise<void>[] = [];
     const admitted = this.takeBatch(calls, isProbe).filter((command) => {
       const admission = this.judge(command);
@@ -176,13 +176,13 @@ export class CommandDispatcher<P> {
       command.isAdmitted = true;
       this.lanes.postpone(command);
     } catch (error) {
-      // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
+      // The look-up was aborted with one message's partition; other messages may still wait for the command.
       if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command);
       else this.giveBack([command], error);
     }
   }
 
-  /** Whether the command may be sent; where not, what follows has been done. */
+  /** Whether the command may be sent. If not, its end, delay or back-off has been carried out. */
   private admit(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
     switch (admission.kind) {
       case 'go':
@@ -212,21 +212,21 @@ export class CommandDispatcher<P> {
       isProbe,
       cause: 'service',
       why,
-      // Asked of look-ups alone: it must not hold up a machine that needs none.
+      // A `Retry-After` to a look-up must not delay machines that need no look-up.
       retryAfterMs: 0,
     });
     const waitMs = Math.max(1, afterMs ?? 0, backOffMs(command.failedLookUps, RETRY_BACK_OFF));
     this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
   }
 
-  /** Makes the call in the slot that was given, and gives that back; what it is split into has slots of its own. */
+  /** Makes the call in an acquired slot and releases the slot. The parts of a split call acquire slots of their own. */
   private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
     let parts: readonly Command<P>[][] | undefined;
     try {
       for (const command of commands) if (command.isLost) this.lanes.postpone(command);
       if (wanted.length > 0) parts = await this.calls.makeCall(wanted, isProbe);
-      // The parts of a probe stand in its place: no other probe begins before.
+      // The parts of a split probe take its place: no other probe begins before they end.
       for (const part of parts ?? [])
         this.options.slots.acquire(() => void this.run(part, isProbe));
     } catch (error) {
@@ -238,7 +238,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** After a bug of ours: the messages of the commands are handled again, and dead-lettered when that does not help. */
+  /** After a bug of the bridge: the commands' messages are handled again, and dead-lettered if that does not help. */
   private giveBack(commands: readonly Command<P>[], error: unknown): void {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
@@ -247,7 +247,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** Whether commands wait that have failed, and none is under way or ready: one that is ready waits for a slot alone. */
+  /** Whether failed commands wait while no command is under way or ready. A ready command only waits for a slot. */
   private isStuck(): boolean {
     const { queue } = this.lanes;
     if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
@@ -255,18 +255,18 @@ export class CommandDispatcher<P> {
   }
 }
 
-/** How many calls are made where one would do, so that fewer share the fate of a bad machine. */
+/** The most calls made where one would do, so that fewer machines share a call with a failing one. */
 const SIDE_BY_SIDE = 4;
-/** So few machines are not worth a further call. */
+/** Machines per call below which no further call is made. */
 const FEW = 8;
-/** How long a call counts in the rate of the flow. */
+/** Milliseconds for which a call counts towards the rate of the flow. */
 const RELEVANT_MS = 1000;
-/** So many calls within that time make a flow that keeps coming; fewer may be of some that came on their own. */
+/** Calls within that time that make a steady flow; fewer may be for commands that arrived alone. */
 const STEADY_CALLS = 10;
 
-/** Decides over how many calls ready machines are spread that do not fill one. */
+/** Decides how many calls share the ready machines when they do not fill one. */
 class CallSpread {
-  /** When the latest calls began, oldest first. */
+  /** Start times of the latest calls, oldest first. */
   private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);
   private latestFullMs = -Infinity;
 
@@ -276,7 +276,7 @@ class CallSpread {
     if (isFull) this.latestFullMs = nowMs;
   }
 
-  /** One where calls fill up, or where commands come on their own and hold up nothing; in between, up to four. */
+  /** One call where batches fill up, or where commands arrive alone and delay no others; in between, up to four. */
   callsFor(machines: number, nowMs: number): number {
     const isFast = nowMs - this.latestFullMs < RELEVANT_MS;
     const [oldestMs = -Infinity] = this.latestMs;

@@ -16,9 +16,9 @@ const SUPERSEDED: CommandEnd = {
 };
 
 /**
- * The commands of one flow, machine by machine, and their waiters. A command *waits* in its machine's lane, is *under
- * way* from {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where one comes that replaces another,
- * only one of them stands.
+ * The commands of one flow by machine, and their waiters. A command *waits* in its machine's lane, is *under way* from
+ * {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where a new command replaces a waiting one, only
+ * one of the two remains.
  */
 export class CommandLanes<P> {
   readonly queue: LaneQueue<Command<P>>;
@@ -46,7 +46,7 @@ export class CommandLanes<P> {
     this.endWaiters(command, end);
   }
 
-  /** The command is to be sent then, unless nobody waits for it any more, or a newer one has come that replaces it. */
+  /** Returns a command to its lane until `notBeforeMs`, unless all its waiters are lost or a newer one replaces it. */
   postpone(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
     this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
@@ -63,13 +63,13 @@ export class CommandLanes<P> {
     );
   }
 
-  /** The command's time comes then; what follows it of its machine stays behind it. */
+  /** Postpones a command whose own time has not come; the machine's later commands stay behind it. */
   delay(command: Command<P>, untilMs: number): void {
     this.waiters.delay(command.machineId, untilMs);
     this.postpone(command, 'unknown', untilMs);
   }
 
-  /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
+  /** Drops the waiters of revoked partitions, which belong to another process now; leaves commands under way alone. */
   dropLost(): void {
     this.queue.removeWaiting((command) => {
       this.dropLostWaiters(command);
@@ -88,7 +88,7 @@ export class CommandLanes<P> {
     for (const waiter of command.waiters) this.waiters.endWaiter(waiter, end);
   }
 
-  /** The commands of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
+  /** The waiting commands of a machine, oldest first, after `newest` has replaced those it can. */
   private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];
@@ -100,7 +100,7 @@ export class CommandLanes<P> {
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
   }
 
-  /** The one of two that stands for the machine from now on; the waiters of the other end, or join it. */
+  /** Returns which of two commands remains. The waiters of the other end as superseded, or join it. */
   private replace(
     older: Command<P>,
     newer: Command<P>,
@@ -109,7 +109,7 @@ export class CommandLanes<P> {
     const [kept, other] = precedence === 'older' ? [older, newer] : [newer, older];
     kept.attempts = Math.max(older.attempts, newer.attempts);
     kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
-    // a 403 is about the machine, any other status about what was sent to it
+    // A 403 is about the machine, any other status about the payload.
     if (other.doubted?.status === FORBIDDEN) kept.doubted ??= other.doubted;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
     else this.endWaiters(other, SUPERSEDED);
@@ -119,15 +119,15 @@ export class CommandLanes<P> {
 
 const SWEEP_MS = 250;
 
-/** Everyone who waits for a command of one flow, from receipt to the final result. */
+/** The waiters of one flow's commands, each from receipt to its final result. */
 export class CommandWaiters {
-  /** A set keeps the order of insertion: the first has waited longest. */
+  /** In the order of insertion: the first has waited longest. */
   private readonly waiting = new Set<CommandWaiter>();
-  /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
+  /** Real milliseconds until which a machine's commands wait for their own time rather than for the service. */
   private readonly delayedUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
 
-  /** @param onDeferred called once for each that has waited `deferredAfterMs` of real time for the service */
+  /** @param onDeferred called once for each waiter that has waited `deferredAfterMs` of real time for the service */
   constructor(
     private readonly deferredAfterMs: number,
     private readonly onDeferred: (waiter: CommandWaiter) => void,
@@ -137,7 +137,7 @@ export class CommandWaiters {
     return this.waiting.size;
   }
 
-  /** Real milliseconds for which the longest has waited; 0 when nobody waits. */
+  /** Real milliseconds that the oldest waiter has waited; 0 if there is none. */
   oldestAgeMs(nowMs: number): number {
     const [oldest] = this.waiting;
     return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
@@ -148,7 +148,7 @@ export class CommandWaiters {
     this.stopSweep ??= everyRealMs(SWEEP_MS, () => this.sweep(realNowMs()));
   }
 
-  /** The time of the machine's next command has not come: nobody there waits for the service before that. */
+  /** The machine's next command has to wait until `untilMs`; until then its waiters do not wait for the service. */
   delay(machineId: string, untilMs: number): void {
     this.delayedUntilMs.set(machineId, untilMs);
   }

@@ -47,7 +47,7 @@ import { RecentOutcomes } from './recent-outcomes.js';
 @Injectable()
 export class CommandOutcomes {
   private readonly topicPrefix: string;
-  /** By the name without the prefix: put together for every message they would be as many strings. */
+  /** By the name without the prefix. Cached, because each message would otherwise get strings of its own. */
   private readonly fullNames = new Map<string, string>();
   readonly counts = new OutcomeCounts();
   readonly recent = new RecentOutcomes();
@@ -61,9 +61,9 @@ export class CommandOutcomes {
     this.topicPrefix = kafka.topicPrefix;
   }
 
-  /** Opens a message: what its outcomes say of it, and its envelope or the reason why it has none. */
+  /** Opens a message: the target of its outcomes, and its envelope or the reason why it has none. */
   openMessage(message: InboundMessage): { answered: InboundTarget; envelope: Parsed<Envelope> } {
-    // asked once: a fetched message reads them anew each time
+    // Read once: a fetched message parses them at each access.
     const { value, headers, decoded, unreadable } = message;
     const envelope =
       unreadable === undefined
@@ -73,7 +73,7 @@ export class CommandOutcomes {
     return { answered: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
   }
 
-  /** All there is to write of a message, where nobody else gives it an outcome. */
+  /** All records of a message's results: its outcomes, its dead letter or refusal, and state records. */
   readonly recordsOf: RecordsOf = (target, found) => {
     const { refusal } = target;
     const results = target.hasOutcome === true ? [] : oneOfEach(found);
@@ -101,7 +101,7 @@ export class CommandOutcomes {
     });
   }
 
-  /** @param faults why the message is dead-lettered; one at least */
+  /** @param faults the reasons of the dead letter; at least one */
   deadLetterOf(
     { message, ...of }: OutcomeTarget,
     faults: readonly RejectedResult[],
@@ -111,7 +111,7 @@ export class CommandOutcomes {
     return this.deadLetters.deadLetterOf(message, reason);
   }
 
-  /** Finishes a message that a bug keeps from being handled, or, `isAnswered`, its outcome from being published. */
+  /** Finishes a message that a bug keeps from being handled or, if `isAnswered`, its outcome from being published. */
   giveUp(message: InboundMessage, isAnswered: boolean): void {
     const fault = isAnswered ? notPublished() : notHandled();
     const { headers } = message;
@@ -158,7 +158,7 @@ export class CommandOutcomes {
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
     const key = keyOf(outcome, message);
     const headers = cloudEventHeaders({
-      // The same message, order, machine and outcome have the same.
+      // Equal for the same message, order, machine and outcome.
       id: outcomeId(source, machineId, type, orderId),
       source: BRIDGE_SOURCE,
       type,
@@ -188,13 +188,13 @@ export class CommandOutcomes {
   }
 }
 
-/** The reason of a dead letter for its faults, one at least; `namesOthers`: its message names other machines, too. */
+/** The reason of a dead letter for one or more faults; `namesOthers`: its message names other machines, too. */
 function reasonOf(
   faults: readonly RejectedResult[],
   namesOthers = false,
   remark?: string,
 ): DeadLetterReason {
-  // This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped.
+  // This code takes precedence: operators find the dead letter by it, and replay it once the work centre is mapped.
   const unmapped = faults.find(({ rejection: { code } }) => code === 'unmapped-work-centre');
   const named = unmapped ?? faults[0];
   if (named === undefined) throw new Error('a dead letter without a fault');
@@ -214,10 +214,10 @@ function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
 }
 
-/** Flows whose messages have outcomes. */
+/** Flows whose messages get outcomes. */
 type CommandFlow = Exclude<Flow, 'machine-states'>;
 
-/** Records of the topics between have their outcomes under the message that they come from. */
+/** Queue records get their outcomes as those of the input message they come from. */
 const INPUTS = new Set<string>([TOPICS.workOrderLists, TOPICS.workOrders, TOPICS.downtimeReasons]);
 
 function flowOf({ topic }: InboundRecord): CommandFlow {
@@ -226,12 +226,12 @@ function flowOf({ topic }: InboundRecord): CommandFlow {
 
 type Outcome = CommandResult['kind'] | 'deferred';
 
-/** An outcome that is longer goes without its list where its topic refuses it. */
+/** A longer outcome is published without its list where its topic refuses it. */
 const SHORT_BYTES = 1024;
-/** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
+/** A longer key is left out: one of a megabyte would keep the outcome from being published. */
 const LONGEST_KEY_BYTES = 4096;
 
-/** The machine, or where none is named the order, or the key of the message. */
+/** The machine; without one, the order or else the key of the message. */
 function keyOf(
   { machineId, orderId }: CommandOutcome,
   message: InboundRecord,
@@ -256,7 +256,7 @@ const TYPE_OF: Readonly<Record<CommandFlow, Readonly<Partial<Record<Outcome, Out
   },
 };
 
-/** Written out: this runs for every message, and spreading objects costs as much as all the rest. */
+/** Written out field by field: this runs for every message, and object spread costs as much as the rest of the path. */
 function toOutcome(
   result: CommandResult,
   orderId: string | undefined,
@@ -283,7 +283,7 @@ function shownOf(workingOrders: readonly string[] | undefined): readonly string[
 
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
-/** Keeps one final result for each machine, or machine and order: rejected before applied before superseded. */
+/** Keeps one result for each machine, or machine and order: rejected before applied before superseded. */
 function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
   const found = new Map<string, CommandResult>();
@@ -298,7 +298,7 @@ function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] 
 interface OutcomeTotal {
   readonly flow: string;
   readonly outcome: Outcome;
-  /** Empty but for rejections. */
+  /** Empty unless rejected. */
   readonly code: RejectionCode | '';
   count: number;
 }
@@ -312,9 +312,9 @@ function noOutcomesOf(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
   ]);
 }
 
-/** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
+/** Counts of outcomes by kind. Plain numbers, because every message is counted. */
 class OutcomeCounts {
-  /** A rejection by its code, anything else by what it is. Each from the start: a rise shows against a count of 0. */
+  /** By rejection code or outcome. All keys exist from the start, so that metrics begin at 0 and show a first rise. */
   private readonly counts = {
     'work-orders': noOutcomesOf('work-orders'),
     'downtime-reasons': noOutcomesOf('downtime-reasons'),

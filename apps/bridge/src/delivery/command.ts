@@ -17,17 +17,17 @@ import type { DoubtedRefusal, ServiceAnswer } from './verdict.js';
 
 export interface SetList {
   workingOrders?: readonly string[] | undefined;
-  /** State records to be written in one transaction with its outcome. */
+  /** State records, to be written in one transaction with the outcome. */
   records?: readonly OutboundRecord[] | undefined;
 }
 
-/** The service's answer to a call; where that has set lists, those it has taken, in the order of the commands. */
+/** The service's answer to a call; `lists` are the lists it has taken, in the order of the commands. */
 export type CallAnswer = ServiceAnswer & { lists?: readonly SetList[] };
 
 interface ResultBase {
-  /** null when the message names none that is readable, or none at all. */
+  /** Null if the message names no machine, or not readably. */
   machineId: string | null;
-  /** The order it is about, where {@link OutcomeTarget.orderId} does not say it. */
+  /** The result's order, where it is not {@link OutcomeTarget.orderId}. */
   orderId?: string;
   attempts: number;
 }
@@ -39,7 +39,7 @@ export type CommandResult =
 
 export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
 
-/** A refusal before any call; of the machine that the reason names, unless another one is given. */
+/** A rejection before any call, for `machineId`, by default the machine that the reason names. */
 export function rejection(
   reason: Rejection,
   machineId: string | null = reason.machineId ?? null,
@@ -47,7 +47,7 @@ export function rejection(
   return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
 }
 
-/** The result of a message whose records Kafka refuses, however often they are sent. */
+/** The result of a message whose records Kafka refuses permanently. */
 export function notTaken(
   { code }: Pick<RecordRefusedError, 'code'>,
   machineId: string | null = null,
@@ -58,42 +58,42 @@ export function notTaken(
     : rejection({ code: 'too-large', detail: tooLarge }, machineId);
 }
 
-/** The result of a message whose calls were answered, while a bug of ours does not let its outcome be published. */
+/** The result of a message whose calls were answered, but whose outcome a bug of the bridge kept unpublished. */
 export function notPublished(): RejectedResult {
   const detail =
     'the service has answered, but the outcome could not be published; the log says both';
   return rejection({ code: 'invalid-message', detail });
 }
 
-/** The result of a message that a bug of ours does not let be handled. */
+/** The result of a message that could not be handled because of a bug of the bridge. */
 export function notHandled(machineId: string | null = null): RejectedResult {
   const detail = 'the bridge could not handle this message; its log says why';
   return rejection({ code: 'invalid-message', detail }, machineId);
 }
 
-/** The message that outcomes are about, and what their records say of it. */
+/** The message that outcomes are published for, and what their records say of it. */
 export interface OutcomeTarget {
   message: InboundRecord;
-  /** The message that has the outcomes: another one where `message` is the bridge's own. */
+  /** The message that the outcomes name; where `message` is a queue record, the input message it came from. */
   source: OutcomeSource;
   orderId?: string;
-  /** The record that takes faults to the partition of that other one, whose owner dead-letters it. */
+  /** Makes the record that carries faults to the partition of `source`, whose owner writes the dead letter. */
   refusal?: (faults: readonly RejectedResult[]) => OutboundRecord;
-  /** The message names machines beside those at fault: a dead letter must say which these are. */
+  /** The message names further machines: its dead letter must say which machines were rejected. */
   namesOthers?: boolean | undefined;
-  /** Where its outcomes belong in traces, when not to the span of the message. */
+  /** Trace context of its outcomes, if not that of the message's span. */
   trace?: TraceContext | undefined;
-  /** Its outcome has been published already: none is now. */
+  /** An outcome has been published before; no other is. */
   hasOutcome?: boolean;
-  /** Added to the detail of its dead letter. */
+  /** Appended to the detail of the dead letter. */
   remark?: string;
-  /** State records, written in one transaction with its outcome; those of a result are beside. */
+  /** State records, written in one transaction with the outcome, in addition to those of the results. */
   records?: readonly OutboundRecord[];
 }
 
 export interface InboundTarget extends OutcomeTarget {
   message: InboundMessage;
-  /** Replaces the records that it ends with, where Kafka refuses them. */
+  /** Returns the records to end with where Kafka refuses the original ones. */
   whenRefused?: WhenRefused;
 }
 
@@ -105,17 +105,17 @@ export type RecordsOf = (
 ) => readonly OutboundRecord[];
 
 /**
- * Collects the results of the commands of one message, and ends it when all are final. Until then an applied or
- * superseded command is published by itself, so that it is not done again behind newer messages after a redelivery;
- * rejections wait, for they share a dead letter.
+ * Collects the results of one message's commands and ends the message when all are final. An applied or superseded
+ * result is published at once, so that after a redelivery its command is not repeated behind newer messages. Rejections
+ * wait for the last result, because they share a dead letter.
  */
 export class MessageResults {
-  /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
+  /** Undefined until there is one: V8 makes room for seventeen elements when it pushes onto an empty array. */
   private rejected: CommandResult[] | undefined;
-  /** After a bug of ours; it fails the message once the other commands are final, or they would have two outcomes. */
+  /** A bug of the bridge. Fails the message once its other commands are final, or they would get two outcomes. */
   private failure: { error: unknown; isAnswered: boolean } | undefined;
 
-  /** @param undecided commands without a result, beside what is `known` already */
+  /** @param undecided number of commands without a result, not counting the results in `known` */
   constructor(
     readonly target: InboundTarget,
     private undecided: number,
@@ -130,7 +130,7 @@ export class MessageResults {
     return this.target.message;
   }
 
-  /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
+  /** @param item the command's place in its message, see {@link InboundMessage.isItemDone} */
   addResult(result: CommandResult, item: number): void {
     this.undecided -= 1;
     if (this.undecided === 0 && this.failure === undefined) this.finish([result]);
@@ -139,7 +139,7 @@ export class MessageResults {
     this.failIfLast();
   }
 
-  /** The message is handled again for this command, and for those that were rejected. */
+  /** The message is to be handled again, for this command and the rejected ones. */
   failCommand(error: unknown): void {
     this.undecided -= 1;
     this.failure ??= { error, isAnswered: false };
@@ -171,7 +171,7 @@ export class MessageResults {
     }
   }
 
-  /** The message is not handled again: its calls, which were answered, would follow newer ones. */
+  /** The message must not be handled again: its calls were answered, and would be repeated behind newer ones. */
   private notPublished(error: unknown, results: readonly CommandResult[]): void {
     const { message } = this;
     const { topic, partition, offset } = message;
@@ -182,15 +182,15 @@ export class MessageResults {
 
 export class CommandWaiter {
   calls = 0;
-  /** Its `deferred` outcome has been published, which happens once. */
+  /** Its `deferred` outcome has been published; that happens once. */
   isDeferred = false;
 
   constructor(
     readonly machineId: string,
     readonly results: MessageResults,
-    /** Real milliseconds of its arrival. */
+    /** Real milliseconds of arrival. */
     readonly sinceMs: number,
-    /** The place of the command in its message, from 0. */
+    /** The command's place in its message, from 0. */
     readonly item = 0,
   ) {}
 
@@ -199,15 +199,15 @@ export class CommandWaiter {
   }
 }
 
-/** A call to make for one machine, and the messages that wait for its result. */
+/** A command for one machine, and the messages that wait for its result. */
 export class Command<P> {
-  /** Calls it has been part of, for the back-off. */
+  /** Calls that included the command, for the back-off. */
   attempts = 0;
-  /** Look-ups that have failed since its last call, for theirs. */
+  /** Look-ups that have failed since the last call, for their back-off. */
   failedLookUps = 0;
-  /** A look-up has admitted it; true until the next call. */
+  /** A look-up has admitted the command; true until its next call. */
   isAdmitted = false;
-  /** Its latest refusal that others may be to blame for. */
+  /** The latest doubtful refusal. */
   doubted: DoubtedRefusal | undefined;
 
   constructor(
@@ -222,13 +222,13 @@ export class Command<P> {
   }
 }
 
-/** A result without what differs from one waiter to the next. */
+/** A result without the fields that differ between waiters. */
 export type CommandEnd =
   | ({ kind: 'applied'; appliedAt: number } & SetList)
   | { kind: 'superseded'; detail: string }
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
 
-/** The result for this waiter. Written out: spreading objects costs as much as all the rest. */
+/** The result for one waiter. Written out field by field: object spread costs as much as the rest of the path. */
 export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd): CommandResult {
   const attempts = calls;
   switch (end.kind) {
@@ -245,57 +245,57 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
   }
 }
 
-/** The permit of a call, and the spans of the messages that it is made for. */
+/** The permit of a call, with the spans of the messages it is made for. */
 export type TracedPermit = CallPermit & Pick<Caller, 'causes' | 'hasTurn'>;
 
 export type Admission =
   | { kind: 'go' }
   | { kind: 'rejected'; rejection: Rejection }
   | { kind: 'superseded'; detail: string }
-  /** Its time has not come; `waitMs` is real time. */
+  /** The command's own time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
-  /** What judges it cannot be asked for now, which passes. `afterMs`, real time: as the service asks to wait, or null. */
+  /** A look-up is impossible at present. `afterMs`, real time, is the service's `Retry-After`, or null. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
 export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 
 export const GO: Admission = { kind: 'go' };
 
-/** Of two lists that wait, one replaces the other, both are one, or each is sent, if neither is surely newer. */
+/** Which of two waiting lists remains: the newer, the older, both joined, or both apart if neither is surely newer. */
 export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 
-/** @param isCalled a call for the machine is under way, which may make either of them outdated */
+/** @param isCalled a call for the machine is under way and may make either list outdated */
 export type Precede<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
 
 export interface DispatcherOptions<P> {
   flow: string;
   clock: Clock;
-  /** Shared with the other flows: the service bears so many calls at once, of whatever kind. */
+  /** Shared by all flows. */
   slots: CallSlots;
   limits: BatchLimits;
-  /** Bytes of a payload in a request, asked when a batch is built: until then it may change; by default, 0. */
+  /** Bytes of a payload in a request, by default 0; called when a batch is built, as a payload changes until then. */
   sizeOf?: (payload: P) => number;
-  /** Real milliseconds a command may wait for others to share its call. */
+  /** Real milliseconds that a command lingers for others to share its call. */
   lingerMs: number;
   deferredAfterMs: number;
-  /** Asked before each call: what it is judged by changes while a command waits. */
+  /** Called before each call: the admission may change while a command waits. */
   admit: (command: Command<P>) => Admission | Promise<Admission>;
   /**
-   * Makes one call for all of them; takes note of what the service has taken before it resolves. Rejects with the
-   * permit's objection, or the reason of its signal, and never once the service has answered: the call would be made
-   * again.
+   * Makes one call for all commands, and records what the service has taken before it resolves. Rejects with the
+   * permit's objection or the reason of its signal, and never once the service has answered: the call would be
+   * repeated.
    */
   call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<CallAnswer>;
-  /** Calls the same operation without a machine, to see whether the way to it is right. Rejects as `call` does. */
+  /** Calls the same operation without a machine, to test the route to it. Rejects as `call` does. */
   callEmpty: (permit: TracedPermit) => Promise<ServiceAnswer>;
   /**
-   * In how many real milliseconds a command is tried again that the service has refused with this status, since it may
-   * have come too early; undefined where the refusal stands. The call began `callMs` ago, in real time.
+   * Real milliseconds after which a refused command is sent again because it may have come too early; undefined if the
+   * refusal stands. `callMs` is the call's duration in real time.
    */
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
-  /** Whether a newer command replaces an older one that waits; without it each is sent. */
+  /** Decides between a waiting command and a newer one; if absent, each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
-  /** While it is held, no call begins. */
+  /** No call begins while the flow is held. */
   hold: FlowHold;
 }

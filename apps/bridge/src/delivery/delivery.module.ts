@@ -11,7 +11,7 @@ import { CommandOutcomes } from './command-outcomes.js';
   providers: [
     CommandOutcomes,
     {
-      // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
+      // One for all flows: the limit is on concurrent calls to the service, whatever their operation.
       provide: CallSlots,
       inject: [BRIDGE_SETTINGS, MachineCloudClient],
       useFactory: ({ machineCloud }: BridgeSettings, cloud: MachineCloudClient) =>

@@ -6,22 +6,22 @@ import type { RetryCause } from './verdict.js';
 
 const REVIEW_MS = 1000;
 
-/** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
+/** Whether a flow's calls get through, for `/health/ready`; logs when that changes. */
 export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
   readonly breaker = new Breaker();
   private stopReviews: (() => void) | undefined;
-  /** The latest call that failed, with the real milliseconds of its end. */
+  /** The latest failed call, with the real milliseconds of its end. */
   lastFailure: (Pick<CallFailure, 'why' | 'cause' | 'machineId'> & { atMs: number }) | undefined;
 
-  /** @param isStuck whether there is something that has failed, nothing under way, and nothing that may be sent now */
+  /** @param isStuck whether failed commands wait while none is under way or may be sent now */
   constructor(
     private readonly flow: string,
     private readonly hold: Pick<FlowHold, 'isHeld'>,
     private readonly isStuck: () => boolean,
   ) {}
 
-  /** Whether operators have paused the flow, or it is not known yet that they have not. */
+  /** Whether operators have paused the flow, or whether that is not known yet. */
   get isHeld(): boolean {
     return this.hold.isHeld;
   }
@@ -30,7 +30,7 @@ export class FlowStatus {
     return !this.isHeld && this.breaker.admits(realNowMs());
   }
 
-  /** The service has taken a call that began then, or refused it; returns whether the flow, which was paused, moves again. */
+  /** The service has taken or refused a call that began at `startedMs`. Returns whether that resumes a paused flow. */
   succeeded(startedMs: number): boolean {
     const isResumed = this.breaker.succeeded(startedMs);
     if (isResumed) this.logger.log({ msg: 'flow moves again', flow: this.flow });
@@ -49,7 +49,7 @@ export class FlowStatus {
     this.logger.warn({ msg: 'flow paused, probing', flow: this.flow, why, cause, machineId });
   }
 
-  /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
+  /** Runs every second while calls have failed: commands that wait for a long `Retry-After` produce no failures. */
   private review(): void {
     const nothingMoves = !this.isHeld && this.isStuck();
     if (nothingMoves && this.breaker.review(realNowMs())) this.sayPaused();
@@ -59,32 +59,32 @@ export class FlowStatus {
   }
 }
 
-/** Failures in a row, of several machines, after which it is the service rather than a machine. */
+/** Failures in a row, of several machines, that mean the service rather than a machine. */
 const FAILURES_TO_OPEN = 5;
-/** How many machines with something to send are tried at most: as many may fail for reasons of their own. */
+/** The most machines tried before the breaker opens: that many may fail for reasons of their own. */
 const MACHINES_TRIED = 64;
-/** With one machine's failures and nothing else for this long, the flow stands still just as well. */
+/** Failures of a single machine also mean a standstill if no call goes well for this long. */
 const STANDSTILL_MS = 5000;
 
 export interface CallFailure {
-  /** The machine that the call was for, or one of them; of a call to an ERP, the order. */
+  /** The machine of the call, or one of them; of a call to an ERP, the order. */
   machineId: string;
   busyMachines: number;
   isShared: boolean;
   cause: RetryCause;
   why: string;
-  /** The call was a probe; one from before the pause says nothing new. */
+  /** The call was a probe; other failures during a pause began before it and prove nothing new. */
   isProbe: boolean;
-  /** The wait that the service asked for, in milliseconds; 0 when it asked for none. */
+  /** The wait that the service asked for, in milliseconds; 0 if none. */
   retryAfterMs: number;
 }
 
-/** Whether something has to do with several machines, or with one alone for all that is known. */
+/** Whether failures concern several machines. */
 class DistinctMachines {
   areSeveral = false;
   private first: string | undefined;
 
-  /** @param isShared whether it has to do with others as well */
+  /** @param isShared whether other machines shared the call */
   note(machineId: string, isShared: boolean): void {
     this.first ??= machineId;
     this.areSeveral ||= isShared || machineId !== this.first;
@@ -92,12 +92,12 @@ class DistinctMachines {
 }
 
 /**
- * Stops a flow when nothing gets through any more, so that a service that is down is asked now and then rather than for
- * every machine that waits. The first call that goes well closes it. One machine that fails while others get through
- * never opens it, unless the token is refused for it: a 401 opens it at once. Pure: times are handed in.
+ * Stops a flow when no call gets through, so that a service that is down gets single probes instead of a call for every
+ * waiting machine. The first call that goes well closes it. One machine that fails while others get through does not
+ * open it, but a refused token (401) does at once. Pure: times are handed in.
  */
 export class Breaker extends ProbingBreaker {
-  /** Calls that have failed since the last one that went well; the first was counted at `sinceMs`, in real time. */
+  /** Failed calls since the last that went well; the first was counted at `sinceMs`, in real time. */
   private failures = 0;
   private sinceMs = 0;
   private failing = new DistinctMachines();
@@ -109,11 +109,11 @@ export class Breaker extends ProbingBreaker {
   }
 
   /**
-   * The service has taken or refused a call: it works. One that began before the failures that opened the breaker
-   * says nothing of what came since. Returns whether that closed the breaker.
+   * The service has taken or refused a call: it works. A call that began before the failures that opened the breaker
+   * proves nothing. Returns whether that closed the breaker.
    */
   succeeded(startedMs = Infinity): boolean {
-    // It is closed where nothing has failed.
+    // Without failures the breaker is closed.
     if (this.failures === 0) return false;
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.sinceMs) return false;
@@ -132,10 +132,10 @@ export class Breaker extends ProbingBreaker {
     this.failures += 1;
     this.failing.note(machineId, isShared);
     if (retryAfterMs > 0) this.askedToWait.note(machineId, isShared);
-    // What one machine alone is asked keeps nobody else from being tried, whoever else fails: its lane waits anyway.
+    // A `Retry-After` to a single machine holds for that machine alone, whose lane waits anyway.
     const askedMs = this.askedToWait.areSeveral ? retryAfterMs : 0;
     if (wasOpen && !failure.isProbe) {
-      // Calls from before the pause say nothing new, but for how long the service asks to be left alone.
+      // Calls that began before the pause prove nothing new; only their `Retry-After` counts.
       this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + askedMs);
       return false;
     }
@@ -144,21 +144,21 @@ export class Breaker extends ProbingBreaker {
     return !wasOpen;
   }
 
-  /** Something has failed, and nothing has gone well since: {@link review} may find that nothing moves. */
+  /** Closed, but calls have failed and none has gone well since: {@link review} may open it. */
   get isInDoubt(): boolean {
     return !this.isOpen && this.failures > 0;
   }
 
-  /** Opens it where all that has failed waits for as long as the service has asked; returns whether that opened it. */
+  /** Opens it where all failed commands wait for a `Retry-After`; returns whether that opened it. */
   review(nowMs: number): boolean {
-    // A single failure of a single machine shows nothing, however long ago it was.
+    // A single failure of a single machine proves nothing, however long ago it was.
     const areMany = this.failures > 1 || this.failing.areSeveral;
     if (!this.isInDoubt || !areMany || !this.lastLong(nowMs)) return false;
     this.waitForProbe(nowMs);
     return true;
   }
 
-  /** Whether the latest failure shows that nothing gets through, rather than that some machines have trouble. */
+  /** Whether the latest failure shows that no call gets through, rather than that some machines fail. */
   private isStandstill({ cause, busyMachines }: CallFailure, nowMs: number): boolean {
     if (cause === 'token-refused') return true;
     const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));

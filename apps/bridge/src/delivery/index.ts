@@ -1,9 +1,9 @@
 /**
- * A command's way to the service, and what became of it. `CommandDispatcher` is a flow: it owns its lanes (what waits,
- * machine by machine), the caller (makes calls and judges their answers) and the status (whether anything gets
- * through). `CallSlots` bounds the calls of all flows. A command is *waiting* in its lane, *under way* in a call, then
- * *final*, or waiting again. `MessageResults` collects what became of a message's commands; `CommandOutcomes` turns that
- * into records. Touches the service through the options of the flow alone, and Kafka not at all.
+ * The delivery of commands to the service. A `CommandDispatcher` runs one flow. It owns the flow's lanes (waiting
+ * commands by machine), the caller (makes calls, classifies their answers) and the status (whether calls get through).
+ * `CallSlots` bounds the calls of all flows. A command is *waiting* in its lane, *under way* in a call, then *final*,
+ * or waiting again. `MessageResults` collects the results of a message's commands; `CommandOutcomes` turns them into
+ * records. Reaches the service only through `DispatcherOptions`, and Kafka not at all.
  */
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';

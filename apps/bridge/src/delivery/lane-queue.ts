@@ -5,23 +5,23 @@ export interface BatchLimits {
   maxBytes: number;
 }
 
-/** Machines with nothing to send that are remembered for what their last calls were like. */
+/** Idle machines whose batch limit is remembered. */
 const MAX_IDLE_SUSPECTS = 10_000;
 
 /**
- * What waits for the service: a lane a machine, in order, one entry of it under way at a time. Entries
- * of different machines leave together in batches; a machine whose batches go wrong leaves in ever
- * smaller batches, until it is alone and holds up nobody else. Machines take turns: one that
- * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
+ * A lane of entries for each machine, in order, one of them under way at a time. Entries of different machines leave
+ * together in batches. A machine whose batches fail leaves in ever smaller batches, until it is alone and delays no
+ * other machine. Machines take turns: a machine goes to the end of the queue after its turn. Pure: knows neither time
+ * nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
-  /** By machine: those that have something to send, and some that had when their last calls went wrong. */
+  /** Lanes by machine: those with entries, and idle ones whose last calls failed. */
   private readonly lanes = new Map<string, Lane<T>>();
-  /** Machines of the latter lanes, the oldest first. */
+  /** Machines of those idle lanes, oldest first. */
   private readonly idleSuspects = new Set<string>();
-  /** Lanes that may send, the one whose turn it is first. */
+  /** Lanes that may send, in the order of their turns. */
   private readonly ready = new Set<Lane<T>>();
-  /** Lanes that may not send yet, by their time; one is outdated when its lane's time has changed since. */
+  /** Lanes that may not send yet, by due time. An item is outdated once its lane's time has changed. */
   private readonly blocked = new DueQueue<Lane<T>>();
   private waitingCount = 0;
 
@@ -31,7 +31,7 @@ export class LaneQueue<T extends LaneEntry> {
     private readonly sizeOf: (entry: T) => number = () => 0,
   ) {}
 
-  /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
+  /** Waiting entries, whether they may be sent now or not; entries under way are not counted. */
   get waiting(): number {
     return this.waitingCount;
   }
@@ -44,12 +44,12 @@ export class LaneQueue<T extends LaneEntry> {
     return this.readyAt(nowMs).size;
   }
 
-  /** When the next machine may send: `nowMs` where one may already, Infinity where none waits for its time. */
+  /** When the next machine may send: `nowMs` if one is ready, Infinity if no machine waits. */
   nextDueMs(nowMs: number): number {
     return this.readyAt(nowMs).size > 0 ? nowMs : this.blocked.earliestMs;
   }
 
-  /** All entries of a machine that wait, oldest first. */
+  /** The machine's waiting entries, oldest first. */
   waitingOf(machineId: string): readonly T[] {
     return this.lanes.get(machineId)?.waiting ?? [];
   }
@@ -58,7 +58,7 @@ export class LaneQueue<T extends LaneEntry> {
     for (const { waiting } of this.lanes.values()) yield* waiting;
   }
 
-  /** Whether that is true of an entry that is first in its lane, with none of its machine under way. */
+  /** Whether any entry satisfies the predicate that is first in its lane while no entry of its machine is under way. */
   someFirst(isMeant: (entry: T) => boolean): boolean {
     for (const { first, inFlight } of this.lanes.values()) {
       if (first !== undefined && !inFlight && isMeant(first)) return true;
@@ -77,7 +77,7 @@ export class LaneQueue<T extends LaneEntry> {
     if (lane.waiting.length === 1) this.place(lane);
   }
 
-  /** Puts the entries, one at least, where all that wait of the machine are now. */
+  /** Replaces the machine's waiting entries; `entries` must not be empty. */
   replaceAll(machineId: string, entries: readonly T[]): void {
     const lane = this.laneOf(machineId);
     const before = lane.waiting.length;
@@ -87,15 +87,15 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /**
-   * The next entries for one request, of machines with none under way; they are so until {@link releaseMachine}.
-   * What is ready is shared evenly by so many `calls`, of which this is the first.
+   * Takes the next entries for one request, of machines with no entry under way. Each is under way until {@link
+   * releaseMachine}. The ready machines are shared evenly over `calls` requests, of which this is the first.
    */
   takeBatch(nowMs: number, calls = 1): T[] {
     const ready = this.readyAt(nowMs);
     return this.takeOf(ready, Math.ceil(ready.size / calls));
   }
 
-  /** As {@link takeBatch}, of machines whose last call went well if possible, to see if anything gets through. */
+  /** Like {@link takeBatch}, of machines whose last call went well if possible, to test whether calls get through. */
   takeProbe(nowMs: number): T[] {
     const ready = this.readyAt(nowMs);
     const blameless = [...ready].filter(({ hasFailed }) => !hasFailed);
@@ -114,7 +114,7 @@ export class LaneQueue<T extends LaneEntry> {
     return entries;
   }
 
-  /** The lanes whose first entries share a request, in the order of turns, within their limits; `share` at most. */
+  /** The lanes whose first entries share a request, in the order of turns, within the limits and at most `share`. */
   private chooseBatch(lanes: Iterable<Lane<T>>, share: number): Lane<T>[] {
     const { maxMachines, maxBytes } = this.limits;
     const chosen: Lane<T>[] = [];
@@ -123,7 +123,7 @@ export class LaneQueue<T extends LaneEntry> {
     for (const lane of lanes) {
       if (chosen.length >= batchSize) break;
       if (lane.first === undefined || chosen.length >= lane.batchLimit) continue;
-      // alone it goes, whatever its size
+      // A single entry goes whatever its size.
       if (batchSize > 1) bytes += this.sizeOf(lane.first);
       if (chosen.length > 0 && bytes > maxBytes) break;
       batchSize = Math.min(batchSize, lane.batchLimit);
@@ -132,21 +132,21 @@ export class LaneQueue<T extends LaneEntry> {
     return chosen;
   }
 
-  /** Nothing of the machine is under way any more; what waits goes at `notBeforeMs` at the earliest. */
+  /** Ends the machine's entry under way; its waiting entries are sent at `notBeforeMs` at the earliest. */
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);
     this.placeOrForget(lane);
   }
 
-  /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
+  /** Like {@link releaseMachine}, but puts the entry that was under way back at the head of its lane. */
   putBack(entry: T, quality: CallQuality, notBeforeMs: number): void {
     this.laneOf(entry.machineId).waiting.unshift(entry);
     this.waitingCount += 1;
     this.releaseMachine(entry.machineId, quality, notBeforeMs);
   }
 
-  /** Takes out of their lanes all waiting entries of which that is true, and returns them. */
+  /** Removes and returns the waiting entries that satisfy the predicate. */
   removeWaiting(isMeant: (entry: T) => boolean): T[] {
     const removed: T[] = [];
     for (const lane of [...this.lanes.values()]) {
@@ -164,8 +164,8 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /**
-   * Lifts batch limits: the service was at fault. In case some machines were, those that failed go last, and an eighth
-   * of them in a call at the most until it goes well: one that is still at fault would hold up all of them again.
+   * Lifts the batch limits after an outage of the service. Machines that failed may be at fault themselves: they go
+   * last, at most an eighth of them in one call until it goes well. Otherwise a faulty one would delay all again.
    */
   liftBatchLimits(): void {
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
@@ -181,7 +181,7 @@ export class LaneQueue<T extends LaneEntry> {
     }
   }
 
-  /** Lanes that may send at `nowMs`, the one whose turn it is first. */
+  /** The lanes that may send at `nowMs`, in the order of their turns. */
   private readyAt(nowMs: number): ReadonlySet<Lane<T>> {
     while (this.blocked.earliestMs <= nowMs) {
       const lane = this.blocked.take();
@@ -211,7 +211,7 @@ export class LaneQueue<T extends LaneEntry> {
     return lane;
   }
 
-  /** Removes a lane with nothing to send and nothing under way, unless its batch limit is to be remembered. */
+  /** Removes an empty lane with no entry under way, unless its batch limit is to be remembered. */
   private forget(lane: Lane<T>): void {
     const { machineId } = lane;
     lane.notBeforeMs = 0;
@@ -219,7 +219,7 @@ export class LaneQueue<T extends LaneEntry> {
       this.lanes.delete(machineId);
       return;
     }
-    // Messages may name machines without end that only the service knows to be none.
+    // Bounded: messages may name any number of machines that only the service knows not to exist.
     this.idleSuspects.delete(machineId);
     this.idleSuspects.add(machineId);
     if (this.idleSuspects.size <= MAX_IDLE_SUSPECTS) return;
@@ -229,7 +229,7 @@ export class LaneQueue<T extends LaneEntry> {
     this.lanes.delete(oldest);
   }
 
-  /** Behind all others, from its time on. */
+  /** Puts the lane behind all others, from its due time on. */
   private place(lane: Lane<T>): void {
     if (lane.inFlight) return;
     if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
@@ -237,21 +237,21 @@ export class LaneQueue<T extends LaneEntry> {
   }
 }
 
-/** Something to be done for one machine, in the order of its lane. */
+/** An entry of a machine's lane. */
 export interface LaneEntry {
   readonly machineId: string;
 }
 
-/** One machine's entries that wait, oldest first, and what is known of its calls. */
+/** One machine's waiting entries, oldest first, and the results of its calls. */
 class Lane<T> {
   waiting: T[] = [];
-  /** One entry at a time is out of the lane, on its way to the service. */
+  /** An entry has left the lane for a call. */
   inFlight = false;
-  /** Its last call went wrong, or could not be made. */
+  /** The last call failed, or could not be made. */
   hasFailed = false;
-  /** Real milliseconds before which nothing of it is sent. */
+  /** Real milliseconds before which no entry is sent. */
   notBeforeMs = 0;
-  /** How many machines may share a call with it, itself included. */
+  /** Machines that may share a call, this one included. */
   batchLimit = NO_BATCH_LIMIT;
   private lastBatchSize = 1;
 
@@ -261,13 +261,13 @@ class Lane<T> {
     return this.waiting[0];
   }
 
-  /** Most lanes hold one entry at a time: an empty list that is pushed onto takes room for seventeen. */
+  /** Most lanes hold one entry, and V8 makes room for seventeen when it pushes onto an empty array. */
   add(entry: T): void {
     if (this.waiting.length === 0) this.waiting = [entry];
     else this.waiting.push(entry);
   }
 
-  /** Takes out the first, which leaves in a call for so many machines, this one included. */
+  /** Takes the first entry, for a call of `batchSize` machines, this one included. */
   sendFirst(batchSize: number): T | undefined {
     this.inFlight = true;
     this.lastBatchSize = batchSize;
@@ -278,28 +278,28 @@ class Lane<T> {
     this.inFlight = false;
     this.notBeforeMs = notBeforeMs;
     this.batchLimit = batchLimitAfter(this.batchLimit, this.lastBatchSize, quality);
-    // whose call went well, or was refused, need not wait
+    // A machine whose call went well or was refused need not wait.
     if (notBeforeMs > 0) this.hasFailed = true;
     else if (quality !== 'unknown') this.hasFailed = false;
   }
 }
 
-/** How a call went: well; badly, shared or alone; in a way that says nothing; or slowly, perhaps for one machine. */
+/** How a call went: well; failed, shared or alone; inconclusively; or slowly, perhaps because of one machine. */
 export type CallQuality = 'ok' | 'suspect' | 'failed' | 'unknown' | SlowCall;
 
 export interface SlowCall {
-  /** How many times as long as a usual call it took. */
+  /** Duration as a multiple of a usual call's. */
   readonly slowness: number;
 }
 
-/** For a machine that is not suspected. A small integer: Infinity would be an object of its own in every lane. */
+/** The limit of a machine that has not failed. A small integer: V8 would box Infinity in every lane. */
 export const NO_BATCH_LIMIT = 2 ** 30;
-/** Few rounds until the machine at fault is alone: in each, those that share its call wait with it. */
+/** Divisor of the batch limit after a failure: in a few calls a faulty machine is alone and delays no others. */
 const SHARE = 8;
-/** How much longer than the slow call, at the most, the calls may take together that its machines make next. */
+/** The most time that the next calls of a slow call's machines may take together, as a multiple of the slow call. */
 const EFFORT = 2;
 
-/** How many may share a machine's next call, itself included, when `allowed` might share the last one and `had` did. */
+/** Machines that may share a machine's next call, itself included; `allowed` might share the last one, `had` did. */
 export function batchLimitAfter(allowed: number, had: number, quality: CallQuality): number {
   if (typeof quality === 'object') return partOf(had, EFFORT * quality.slowness);
   switch (quality) {

@@ -1,28 +1,28 @@
 import type { CommandOutcome, OutcomeType } from '#libs/contracts';
 
-/** An outcome beside the `ce_type` it was published under. */
+/** An outcome with the `ce_type` it was published under. */
 export interface RecentOutcome extends CommandOutcome {
   type: OutcomeType;
 }
 
 const OUTCOMES_PER_MACHINE = 5;
-/** The size of a generation; there are two. */
+/** Machines of one generation; there are two. */
 const MACHINES = 20_000;
 
 /**
- * The latest outcomes of each machine, for the read API. In two generations, for every outcome passes here: a machine
+ * The latest outcomes of each machine, for the read API. In two generations, because every outcome is added: a machine
  * without an outcome in either is forgotten.
  */
 export class RecentOutcomes {
   private newer = new Map<string, OutcomeRing>();
   private older = new Map<string, OutcomeRing>();
 
-  /** Newest first. */
+  /** The machine's outcomes, newest first. */
   of(machineId: string): readonly RecentOutcome[] {
     return (this.newer.get(machineId) ?? this.older.get(machineId))?.newestFirst() ?? [];
   }
 
-  /** Remembers what the outcome says, not the object. */
+  /** Copies the outcome's fields. */
   add(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
     (this.newer.get(machineId) ?? this.toNewer(machineId)).add(type, outcome);
   }
@@ -39,8 +39,8 @@ export class RecentOutcomes {
 }
 
 /**
- * The oldest is written over: a new object for each outcome would, by the time it is dropped, be among what only a full
- * collection of garbage frees, and takes 2.4 times the CPU (three million outcomes of 20,000 machines, Node 20).
+ * Overwrites its oldest outcome. A new object for each would live long enough that only a full garbage collection frees
+ * it, which takes 2.4 times the CPU (three million outcomes of 20,000 machines, Node 20).
  */
 class OutcomeRing {
   private readonly outcomes = new Array<RecentOutcome | undefined>(OUTCOMES_PER_MACHINE);
@@ -62,7 +62,7 @@ class OutcomeRing {
   }
 }
 
-/** Without a list, and with all fields that are written over: to add a `sender` costs more than all of the rest. */
+/** Without the list, and with all fields that `overwrite` sets: adding `sender` later costs more than the rest. */
 function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
   const { machineId, orderId, code, detail, attempts, appliedAt } = outcome;
   const { topic, partition, offset, messageId, sender } = outcome.source;

@@ -20,7 +20,7 @@ type Retry = Extract<Verdict, { kind: 'retry' }>;
 
 const TOO_LARGE = 413;
 
-/** Makes the calls of a flow, classifies their answers and applies the verdicts to lanes and waiters. */
+/** Makes the calls of a flow, classifies their answers, and applies the verdicts to lanes and waiters. */
 export class ServiceCaller<P> {
   readonly retries: Record<RetryCause | 'not-yet', number> = {
     ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
@@ -36,7 +36,7 @@ export class ServiceCaller<P> {
     private readonly options: DispatcherOptions<P>,
   ) {}
 
-  /** Returns the parts of a call that is split, each to be sent in a slot of its own; undefined without an answer. */
+  /** Returns the parts of a split call, each to be sent in its own slot; undefined if the call had no answer. */
   async makeCall(
     commands: readonly Command<P>[],
     isProbe: boolean,
@@ -49,7 +49,7 @@ export class ServiceCaller<P> {
     const call = this.refusals.callBegins();
     const answer = await this.sendCall(commands, this.options.call);
     if (answer === 'not made' || answer === 'cut off') {
-      // It is made again where its machines still belong here.
+      // The commands are sent again unless their partition was revoked.
       if (answer === 'not made') countCall(commands, -1);
       for (const command of commands) this.lanes.postpone(command);
       return undefined;
@@ -60,7 +60,7 @@ export class ServiceCaller<P> {
     return [];
   }
 
-  /** Makes the one call of these commands; it has no answer where it was held back, or cut off after it was sent. */
+  /** Makes one call for the commands. It has no answer if it was not begun, or cut off after it was sent. */
   private async sendCall(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
@@ -70,7 +70,7 @@ export class ServiceCaller<P> {
     let isSent = false as boolean;
     const permit: TracedPermit = {
       causes: causesOf(commands),
-      // with its slot
+      // The turn came with the slot.
       hasTurn: true,
       signal,
       objection: () => {
@@ -87,7 +87,7 @@ export class ServiceCaller<P> {
       return await call(commands, permit);
     } catch (error) {
       if (signal.aborted || objected !== undefined) return isSent ? 'cut off' : 'not made';
-      // The client answers with values; whatever it throws all the same must not strand the machines.
+      // The client returns failures as values; if it throws all the same, the machines must not stay under way.
       return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
     } finally {
       this.underWay -= 1;
@@ -108,14 +108,14 @@ export class ServiceCaller<P> {
       if (review === 'at-fault') return verdict;
       if (review === 'call-empty') await this.callEmpty(commands);
     } else if (verdict.status === TOO_LARGE) {
-      // It is split, whoever finds it so.
+      // A gateway's 413 splits the call as well as the service's.
       return verdict;
     }
-    // Of several machines together nothing can be said yet: they part, and each is judged by itself.
+    // The refusal of a shared call does not say which machine it is about: each is called alone next.
     return whileUndecided(verdict, attempt);
   }
 
-  /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
+  /** Tests the route to the operation where no other command of the flow does. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
     const call = this.refusals.callBegins();
     const { callEmpty } = this.options;
@@ -135,7 +135,7 @@ export class ServiceCaller<P> {
   ): Command<P>[][] {
     const taken = verdict.kind === 'applied' ? commands : [];
     const isDoubted = isDoubtful(verdict);
-    // That a shared call is too large does not show that the flow moves: its parts do.
+    // A 413 to a shared call does not show that calls get through; the calls of its parts do.
     const isTooLarge = isDoubted && commands.length > 1;
     if (!isTooLarge && this.status.succeeded(call.startedMs)) this.lanes.queue.liftBatchLimits();
     if (!isDoubted) this.refusals.answered(call, taken);
@@ -186,16 +186,16 @@ export class ServiceCaller<P> {
     const { machineId } = first;
     const { busyMachines } = this.lanes.queue;
     this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
-    // The service or one machine may be at fault, even where the token is refused: a gateway may judge it by machine. So
-    // each failure cuts the batch limit of its machines to an eighth, as long as others get through; when it was the
-    // service, limits are lifted as soon as it answers again.
+    // The service or one machine may be at fault, even where the token is refused: a gateway may judge by machine. So
+    // each failure cuts the batch limit of its machines to an eighth while others get through. If the service was at
+    // fault, the limits are lifted as soon as it answers again.
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, quality, notBeforeMs);
   }
 }
 
-/** Counts a call before it is made, so that one without a token backs off too; one that was not made is taken back. */
+/** Counts a call before it is made, so that one without a token backs off too; `-1` takes it back if it is not made. */
 function countCall(
   commands: readonly Pick<Command<unknown>, 'attempts' | 'waiters'>[],
   change: 1 | -1,
@@ -206,7 +206,7 @@ function countCall(
   }
 }
 
-/** Each message once: it may name many machines of the call. */
+/** One span for each message, which may name many machines of the call. */
 function causesOf(commands: readonly Pick<Command<unknown>, 'waiters'>[]): readonly Span[] {
   const spans = new Set<Span>();
   for (const { waiters } of commands) {
@@ -216,17 +216,17 @@ function causesOf(commands: readonly Pick<Command<unknown>, 'waiters'>[]): reado
 }
 
 const SLOW_FACTOR = 4;
-/** Below this nothing counts as slow, whatever the service usually takes. */
+/** No call shorter than this counts as slow. */
 const SLOW_FLOOR_MS = 250;
-/** How much of what is typical a usual call, and a slow one, may change: the service may become slow as a whole. */
+/** Weights of a usual and of a slow call in the typical duration: the service may become slow as a whole. */
 const USUAL_WEIGHT = 0.1;
 const SLOW_WEIGHT = 0.02;
 
-/** Recognises calls that take much longer than usual: one machine may be holding up the others in its batch. */
+/** Recognises calls that take much longer than usual: one machine may delay the others in its batch. */
 export class CallPace {
   private typicalMs: number | undefined;
 
-  /** @param byAnswer what its answer says of the machines in a call; it counts unless the call was slow */
+  /** @param byAnswer the quality by the call's answer; returned unless the call was slow */
   qualityOf<C extends 'ok' | 'suspect'>(durationMs: number, byAnswer: C): C | SlowCall {
     const typicalMs = this.typicalMs ?? durationMs;
     const isSlow = durationMs > Math.max(SLOW_FLOOR_MS, SLOW_FACTOR * typicalMs);

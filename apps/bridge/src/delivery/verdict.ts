@@ -2,7 +2,7 @@ import { realNowMs } from '#libs/clock';
 import { describeUnauthorised, type Unauthorised } from '#libs/cloud-client';
 import { backOffMs, type BackOffOptions } from '#libs/delivery';
 
-/** An answer of the service to a command, by what it means for the caller, see docs/operations.md. */
+/** An answer of the service to a command, by its meaning for the caller, see docs/operations.md. */
 export type ServiceAnswer =
   | { kind: 'data' | 'noData' }
   | { kind: 'rejected'; status: number; detail: string }
@@ -17,14 +17,14 @@ export type Verdict =
 export type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 
 /**
- * `forbidden` may be the token's fault or that of one machine: the calls of others meanwhile show it. So they do for
- * `unlisted-status`, a refusal that the interface does not list, which may be the message's fault or that of the way.
+ * `forbidden` may be the fault of the token or of one machine, `unlisted-status` (a refusal that the interface does not
+ * list) of the message or of the route. Calls for other machines decide which.
  */
 export type RetryCause = 'service' | 'token-refused' | 'forbidden' | 'unlisted-status';
 
 export const RETRY_BACK_OFF: BackOffOptions = { baseMs: 200, capMs: 10_000 };
 export const FORBIDDEN = 403;
-/** Listed for both writing operations as the fault of the message, whatever answers others get. */
+/** The interface lists it for both writing operations, as the fault of the message. */
 const UNPROCESSABLE = 422;
 const NOT_FOR_MACHINE: Rejected = {
   kind: 'rejected',
@@ -56,12 +56,12 @@ function retry(cause: RetryCause, why: string, attempt: number, retryAfterMs = 0
   return { kind: 'retry', waitMs, retryAfterMs, why, cause };
 }
 
-/** Whether a refusal may be the fault of the token (403), or of the way to the service, rather than of its message. */
+/** Whether a refusal may be the fault of the token (403) or of the route to the service rather than of its message. */
 export function isDoubtful(verdict: Verdict): verdict is Rejected {
   return verdict.kind === 'rejected' && verdict.status !== UNPROCESSABLE;
 }
 
-/** The verdict on a doubtful refusal while it is undecided whose fault it is. */
+/** The verdict on a doubtful refusal while its cause is undecided. */
 export function whileUndecided({ status, detail }: Rejected, attempt: number): Verdict {
   if (status === FORBIDDEN) {
     return retry('forbidden', describeUnauthorised({ kind: 'unauthorised', status }), attempt);
@@ -72,47 +72,47 @@ export function whileUndecided({ status, detail }: Rejected, attempt: number): V
   return retry('unlisted-status', why, attempt);
 }
 
-/** A call that has begun, and what was known by then. Numbers count the flow's calls in the order of their begin. */
+/** A call that has begun, and the flow's state at that time. Numbers count the flow's calls in the order of begin. */
 export interface StartedCall {
   readonly number: number;
-  /** The highest number of a call that the service had taken by then; 0 when it had none. */
+  /** The highest number of a call that the service had taken when this one began; 0 if there was none. */
   readonly latestApplied: number;
-  /** The highest number of a call that it had taken, or refused as the interface lists it. */
+  /** The same of a call that the service had taken, or refused with a status that the interface lists. */
   readonly latestAnswered: number;
   /** Real milliseconds. */
   readonly startedMs: number;
 }
 
-/** A doubtful refusal of a command, in a call by itself. */
+/** A doubtful refusal of a command that was alone in its call. */
 export interface DoubtedRefusal {
   readonly status: number;
-  /** The latest call to have begun when the status was first answered to the command. */
+  /** The number of the latest call that had begun when the command was first answered with this status. */
   readonly sinceCall: number;
-  /** When the call began that was answered so first, in real milliseconds. */
+  /** When the first call with this answer began, in real milliseconds. */
   readonly startedMs: number;
-  /** The machine could be called right before: the token has lost its right since. */
+  /** A call for the machine went well directly before: the token has lost its right since. */
   readonly wasAllowed: boolean;
 }
 
-/** The command is at fault, or that is undecided, or an empty call of the operation is to show it. */
+/** The command is at fault, or that is undecided, or an empty call is to decide it. */
 type Review = 'at-fault' | 'undecided' | 'call-empty';
 
-/** How long a machine has been refused before a success beside its first call counts against it. */
+/** How long a machine must have been refused before a success beside its first call counts against it. */
 const REFUSED_LONG_MS = 2000;
-/** A call that began so shortly before that one counts as beside it. */
+/** A call that began at most this long before the other call counts as beside it. */
 const BESIDE_MS = 1000;
-/** Commands given up because of empty calls before one is applied: beyond it, more is wrong than these messages. */
+/** Commands rejected because of empty calls until one is applied: beyond it, more than these messages is wrong. */
 const MOST_BY_EMPTY_CALLS = 3;
 
 /**
  * Decides whose fault a doubtful refusal is. A token without a right, a wrong path, a gateway or a maintenance page
- * answers one and the same status to every call, and none of it is a message's fault. So a status counts against a
- * command only when it is answered to it again after a call that had begun since has gone well: after a 403, one that
- * was taken; otherwise also one that was refused as the interface lists it. What had begun before shows nothing, since
- * the token may have lost its right in between.
+ * answers every call with the same status, and the messages are not at fault. So a status counts against a command only
+ * if the command gets it again after a call that began later has gone well: after a 403, a call that was taken;
+ * otherwise also one that was refused with a listed status. Calls that had begun earlier prove nothing, since the token
+ * may have lost its right in between.
  *
- * In a quiet plant no other call may come. Then what went well beside the first call tells against a machine that alone
- * is answered 403 for a while, and an empty call against any other command. One of a flow.
+ * In a quiet plant there may be no other call. Then a call that went well beside the first one counts against a machine
+ * that alone is answered 403 for a while, and an empty call against any other command. Each flow has one instance.
  */
 export class Refusals {
   private latestBegun = 0;
@@ -121,7 +121,7 @@ export class Refusals {
   private latestEmptyAnswered = 0;
   private givenUpByEmptyCalls = 0;
   private readonly applied = new LatestApplied();
-  /** The machine that was answered 403 last, and when; and when another before it was. */
+  /** The machine answered 403 last, and when; and when a different machine was before it. */
   private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
 
@@ -132,7 +132,7 @@ export class Refusals {
     return { number, latestApplied, latestAnswered, startedMs: realNowMs() };
   }
 
-  /** The service has taken a call, for these machines, or refused it as the interface lists it. */
+  /** The service has taken a call for the machines `appliedTo`, or refused a call with a listed status. */
   answered(call: StartedCall, appliedTo: readonly { machineId: string }[] = []): void {
     this.latestAnswered = Math.max(this.latestAnswered, call.number);
     if (appliedTo.length === 0) return;
@@ -145,7 +145,7 @@ export class Refusals {
     this.latestEmptyAnswered = Math.max(this.latestEmptyAnswered, number);
   }
 
-  /** Judges a doubtful refusal of a command in a call by itself; of the first with that status, it keeps when it was. */
+  /** Judges a doubtful refusal of a command alone in its call; stores the first with a status in the command. */
   review(
     command: { readonly machineId: string; doubted: DoubtedRefusal | undefined },
     status: number,
@@ -179,7 +179,7 @@ export class Refusals {
     this.latestForbidden = { machineId, atMs: realNowMs() };
   }
 
-  /** Whether no machine but the latest has been answered 403 for a while, and others have got through beside its first. */
+  /** Whether only the latest machine has been answered 403 for a while, and others got through beside its first. */
   private isAlone(doubted: DoubtedRefusal, { startedMs }: StartedCall): boolean {
     const besideMs = doubted.startedMs - BESIDE_MS;
     return (
@@ -191,10 +191,10 @@ export class Refusals {
   }
 }
 
-/** Longer than a call can take, and what is asked about lies before it. */
+/** Longer than a call takes: `startedMsOf` is asked about times before a call began. */
 const REMEMBERED_MS = 60_000;
 
-/** When calls that went well began, by machine, for a minute or two. Two generations, for every call passes here. */
+/** Start times of calls that went well, by machine, for one to two minutes. Two generations: every call updates it. */
 class LatestApplied {
   private newer = new Map<string, number>();
   private older = new Map<string, number>();

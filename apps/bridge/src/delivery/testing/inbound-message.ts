@@ -2,25 +2,23 @@ import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { NO_SPAN } from '#libs/tracing';
 import type { InboundTarget } from '../command.js';
 
-/** What outcomes say of a message whose sender has given it no id. */
+/** The target of the outcomes of a message without an id of its sender. */
 export function targetOf(message: KeptMessage): InboundTarget & { message: KeptMessage } {
   const { topic, partition, offset } = message;
   return { message, source: { topic, partition, offset, messageId: null } };
 }
 
-/** A message without Kafka that keeps what was said of it. */
+/** A message without Kafka that records how it was handled. */
 export interface KeptMessage extends InboundMessage {
-  /** How it ended, in order: it should do so once. */
+  /** How the message ended, in order; once, if the code is right. */
   readonly ends: ('finished' | 'abandoned' | 'dead-lettered' | Error)[];
-  /** What was published before its end, and the item that is done by it. */
+  /** Records published before its end, and the item they complete. */
   readonly published: { readonly records: readonly OutboundRecord[]; readonly item?: number }[];
-  /** What its last transaction writes. */
+  /** Records of its last transaction. */
   readonly last: OutboundRecord[];
 }
 
-/**
- * @param said what is known of it. Methods that are not given here write to `ends`, `published` and `last`.
- */
+/** @param given properties of the message. Methods that are not given write to `ends`, `published` and `last`. */
 export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage {
   const kept: Omit<KeptMessage, keyof InboundMessage> = { ends: [], published: [], last: [] };
   const message: KeptMessage = {
