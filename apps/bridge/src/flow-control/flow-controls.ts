@@ -17,16 +17,16 @@ import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
  * Value of `machine-bridge.flow-controls.v1`, compacted: whether operators have paused a flow.
  *
  * - Key: name of the flow. Value: this, as JSON. No headers.
- * - Written by the process that an operator asks; the latest record of a key counts, whoever wrote it. Of those in several
- *   partitions, as where the topic was given more, it is the one with the latest `since`.
+ * - Written by the process that an operator asks; the latest record of a key counts, whoever wrote it. If several
+ *   partitions have records of a key, because the topic was given more, the one with the latest `since` counts.
  * - Read by every process, from the first record on, before it makes a call.
- * - Tombstone: never written; read, it stands for a flow that is not paused. So does a value that cannot be read.
+ * - Tombstone: never written. If read, the flow is not paused; the same holds for a value that cannot be read.
  */
 export interface FlowControl {
   paused: boolean;
-  /** Null where it is not paused. */
+  /** Null if the flow is not paused. */
   reason: string | null;
-  /** Who paused or resumed it; null where that was not said. */
+  /** Who paused or resumed the flow; null if not given. */
   by: string | null;
   /** Epoch seconds: paused since, or resumed at. */
   since: number;
@@ -35,13 +35,13 @@ export interface FlowControl {
 /** Kafka did not take a control in time, or this process has not read it back. */
 export class ControlNotTakenError extends Error {}
 
-/** Together shorter than a client waits for the answer. */
+/** Together, these two are shorter than a client waits for the answer. */
 const WRITE_DEADLINE_MS = 4000;
 const READ_BACK_DEADLINE_MS = 4000;
 const READ_BACK_POLL_MS = 10;
 const STOP_DEADLINE_MS = 2000;
 
-/** Which flows are paused by hand, as Kafka has it: the same in all processes of the group, within a second. */
+/** The flows paused by hand, as Kafka has them: the same in all processes of the group, within a second. */
 @Injectable()
 export class FlowControls implements OnModuleDestroy {
   private readonly logger = new Logger('FlowControls');
@@ -68,7 +68,7 @@ export class FlowControls implements OnModuleDestroy {
     this.topic = `${topicPrefix}${INTERNAL_TOPICS.flowControls}`;
   }
 
-  /** Follows the topic, which exists; once, however often it is called. */
+  /** Follows the topic, which must exist; later calls have no effect. */
   follow(): void {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
       signal: this.stopping.signal,
@@ -86,7 +86,7 @@ export class FlowControls implements OnModuleDestroy {
     await withDeadline(this.following, STOP_DEADLINE_MS);
   }
 
-  /** Why no call may begin yet, in words; undefined once the controls have been read. */
+  /** Why no call may begin yet, as text for `/health/ready`; undefined once the controls have been read. */
   get problem(): string | undefined {
     if (this.isRead) return undefined;
     const why = this.failure === null ? '' : `: ${this.failure}`;
@@ -97,14 +97,14 @@ export class FlowControls implements OnModuleDestroy {
     return this.holds[flow];
   }
 
-  /** Undefined unless the flow is paused by hand. */
+  /** The flow's pause; undefined unless it is paused by hand. */
   pauseOf(flow: Flow): FlowControl | undefined {
     const control = this.latest.get(flow);
     return control?.paused === true ? control : undefined;
   }
 
   /**
-   * Pauses the flow everywhere; returns what held before. Paused already, it stays so since then, for this reason.
+   * Pauses the flow in all processes; returns the pause that held before. Such a pause keeps its time.
    *
    * @throws ControlNotTakenError
    */
@@ -115,23 +115,23 @@ export class FlowControls implements OnModuleDestroy {
     return before;
   }
 
-  /** Lets the flow go on everywhere; returns the pause that ends, if any. @throws ControlNotTakenError */
+  /** Resumes the flow in all processes; returns the pause that ends, if any. @throws ControlNotTakenError */
   async resume(flow: Flow, by: string | null): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = this.clock.nowSeconds();
-    // Whatever is known here: another process may have paused it a moment ago.
+    // Written even if no pause is known here: another process may have paused the flow a moment ago.
     await this.write(flow, { paused: false, reason: null, by, since });
     return before;
   }
 
-  /** The topic's records up to now have been accepted: flows that are not paused by hand may make calls. */
+  /** The topic's records up to now have been applied: flows that are not paused by hand may make calls. */
   readToEnd(): void {
     if (this.isRead) return;
     this.isRead = true;
     for (const flow of FLOWS) this.holdOrRelease(flow, false);
   }
 
-  /** Nothing else says so once the bridge makes calls: they go by the controls that were read before. */
+  /** Logs the start and end of an outage: calls go on by the controls read before, and nothing else would show it. */
   private logChange(isDown: boolean): void {
     const { failure: problem, topic } = this;
     if (isDown === this.isDown) return;
@@ -151,7 +151,7 @@ export class FlowControls implements OnModuleDestroy {
       }
       this.positions.set(partition, offset + 1);
     }
-    // only now: where the topic is read again, an earlier control must not let a paused flow go on
+    // After all records: when the topic is read again, an earlier control must not resume a paused flow.
     if (this.isRead) for (const [flow, wasPaused] of before) this.holdOrRelease(flow, wasPaused);
   }
 
@@ -169,10 +169,10 @@ export class FlowControls implements OnModuleDestroy {
     this.holdOf(flow).set(paused);
   }
 
-  /** Returns once Kafka has the control and this process goes by it. */
+  /** Returns once Kafka has the control and this process has applied it. */
   private async write(flow: Flow, control: FlowControl): Promise<void> {
     const record = { topic: this.topic, key: flow, value: JSON.stringify(control), headers: {} };
-    // One of its own: closed at the deadline, it sends nothing more.
+    // A producer of its own: closed at the deadline, it sends nothing more.
     const producer = new IdempotentProducer(this.kafka);
     const cancelDeadline = afterRealMs(WRITE_DEADLINE_MS, () => void producer.close());
     let place: RecordPlace;
@@ -218,12 +218,12 @@ function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
 }
 
-/** Whether calls of one flow may begin, as far as operators have a say; asked before each call. */
+/** Whether operators let calls of one flow begin; checked before each call. */
 export class FlowHold {
   isHeld = true;
   private readonly released: (() => void)[] = [];
 
-  /** Calls back each time that calls may begin again. */
+  /** Calls `begin` each time the hold is released. */
   onRelease(begin: () => void): void {
     this.released.push(begin);
   }

@@ -14,31 +14,31 @@ import { followTopics, IdempotentProducer, type KafkaClient, type StoredRecord }
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 
 /**
- * Value of `machine-bridge.flow-shares.v1`, compacted: what a process has of each flow that it runs.
+ * Value of `machine-bridge.flow-shares.v1`, compacted: the state of each flow in one process.
  *
  * - Key: id of the process. Value: this, as JSON. No headers.
  * - Written by that process, every five seconds; read by every process, to answer for the group.
- * - Tombstone: the process has stopped. One that was killed writes none: its share counts no more after 15 seconds.
+ * - Tombstone: the process has stopped. A killed process writes none: its share is ignored after 15 seconds.
  */
 export type FlowShares = Partial<Record<Flow, FlowShare>>;
 
 export interface ProcessShares {
-  /** Host and a random part. */
+  /** Host name and a random part. */
   process: string;
   flows: FlowShares;
 }
 
 const INTERVAL_MS = 5000;
-/** So long after it came a share counts: longer than two that are lost in a row. */
+/** How long a share counts after its receipt: longer than two lost in a row. */
 const FRESH_MS = 3 * INTERVAL_MS;
-/** Records read of each partition at the start: older shares are left out anyway. */
+/** Records read of each partition at the start; older shares are stale anyway. */
 const MAX_RECORDS_AT_START = 1000;
 const STOP_DEADLINE_MS = 1000;
 
-/** What the processes report of their flows, for operators: without the topic a process knows of itself alone. */
+/** The flows' state in each process of the group, for operators: without the topic a process knows only its own. */
 @Injectable()
 export class GroupShares implements OnModuleDestroy {
-  /** A consumer group may have many processes on a host, and a container has the same process id each time. */
+  /** The random part tells processes of one host apart: in a container every process has the same process id. */
   private readonly process = `${hostname()}-${randomUUID().slice(0, 8)}`;
   private readonly logger = new Logger('GroupShares');
   private readonly topic: string;
@@ -58,12 +58,12 @@ export class GroupShares implements OnModuleDestroy {
     this.producer = new IdempotentProducer(kafka);
   }
 
-  /** @param ownShares asked every few seconds, and for each answer */
+  /** @param ownShares called every five seconds and for each answer */
   report(ownShares: () => FlowShares): void {
     this.ownShares = ownShares;
   }
 
-  /** Reads and writes the topic, which exists; once, however often it is called. */
+  /** Reads and writes the topic, which must exist; later calls have no effect. */
   follow(): void {
     if (this.following !== undefined) return;
     const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
@@ -85,7 +85,7 @@ export class GroupShares implements OnModuleDestroy {
     void this.producer.close();
   }
 
-  /** The share of this process as it is now, and those of the others as last reported. */
+  /** The current share of this process, and the last reported shares of the others. */
   all(): ProcessShares[] {
     this.forgetStale();
     const others = [...this.latest].filter(([process]) => process !== this.process);
@@ -102,7 +102,7 @@ export class GroupShares implements OnModuleDestroy {
     await Promise.all([this.producer.send(tombstone).catch(() => undefined), this.following]);
   }
 
-  /** One at a time: while Kafka takes none, the next would be outdated as well. */
+  /** One write at a time: while Kafka takes none, the next would be outdated as well. */
   private write(): void {
     if (this.isWriting) return;
     this.isWriting = true;
@@ -138,7 +138,7 @@ export class GroupShares implements OnModuleDestroy {
   }
 }
 
-/** Written by a process of this version, or not believed: versions may run side by side for a while. */
+/** Undefined unless the value has the form that this version writes: versions may run side by side for a while. */
 function parseShares(value: Buffer): FlowShares | undefined {
   const json = readJson(value);
   if (!json.ok || !isJsonObject(json.value)) return undefined;

@@ -1,6 +1,6 @@
 import { type FlowControls, FlowHold } from '../index.js';
 
-/** Controls by which no flow is paused, without Kafka. */
+/** Controls with no flow paused, without Kafka. */
 export function unpausedFlows(): FlowControls {
   const hold = new FlowHold();
   hold.set(false);
