@@ -5,7 +5,7 @@ import { handleEach, type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, MessageResults, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
-/** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */
+/** `mes.downtime-reasons.v1`: downtime reasons from the operators' terminals. */
 @Controller()
 export class DowntimeReasonsController {
   constructor(

@@ -26,14 +26,14 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
 
-/** A postponed reason is judged again after so long: the first answers may date the service's clock badly. */
+/** The longest wait until a postponed reason is checked again: the first answers may date the service's clock badly. */
 const JUDGE_AGAIN_AFTER_MS = 5000;
-/** An end may lie ahead by as much as a shift: without one the service takes the end of the shift. */
+/** How far an end may lie ahead: without an end, the service takes the end of the shift. */
 const LONGEST_SHIFT_SECONDS = 86_400;
-/** The interface: "start time in the future", among other reasons that have the same status. */
+/** The interface: "start time in the future", among other causes with the same status. */
 const UNPROCESSABLE = 422;
 
-/** Attaches downtime reasons to machines (interface, setMachineClassification), each machine's in order. */
+/** Attaches downtime reasons to machines (interface, setMachineClassification), for each machine in order. */
 @Injectable()
 export class DowntimeReasons {
   readonly flow: CommandDispatcher<DowntimeReason>;
@@ -64,7 +64,7 @@ export class DowntimeReasons {
     });
   }
 
-  /** Reads a reason; refuses times far ahead as it comes, for by its turn they may have passed, however wrong. */
+  /** Parses a reason and rejects times too far ahead at receipt: by the time of its call they might have passed. */
   readReason(body: Buffer): Parsed<DowntimeReason> {
     const parsed = parseDowntimeReason(body);
     if (!parsed.ok) return parsed;
@@ -98,9 +98,9 @@ export class DowntimeReasons {
   }
 
   /**
-   * The service refuses a start that lies in its future. So a reason whose start lies a little ahead waits until
-   * that has passed here and, as far as the service's clock is known from its answers, there. The clock may be a
-   * gateway's: no reason waits for it longer than a start may lie ahead; then the service is asked.
+   * The service refuses a start in its future. So a reason whose start lies a little ahead waits until the start has
+   * passed on the bridge's clock and on the service's, as known from its answers. That clock may be a gateway's: no
+   * reason waits for it longer than a start may lie ahead; after that the service is asked.
    */
   private judgeStart({ startTime }: DowntimeReason): Admission | undefined {
     const mostBehindMs = this.settings.downtimeReasonMaxSkewSeconds * 1000;
@@ -110,7 +110,7 @@ export class DowntimeReasons {
       : undefined;
   }
 
-  /** For how long the start has certainly passed on both clocks, in the clock's time; negative before that. */
+  /** How long ago the start was on both clocks at least, in milliseconds of the clock; negative before it. */
   private passedMs(startTime: number, mostBehindMs = Infinity): number {
     const { offsetMs, errorMs } = this.cloud.clockOffset ?? { offsetMs: 0, errorMs: 0 };
     const aheadMs = Math.max(Math.min(0, offsetMs - errorMs), -mostBehindMs);
@@ -118,8 +118,8 @@ export class DowntimeReasons {
   }
 
   /**
-   * A start that passed only just now may lie in the future there: the estimate may be a gateway's, or there may be
-   * none. The reason waits, with what is behind it of its machine, until no clock within the skew can be the cause.
+   * A start that passed only recently may lie in the service's future: the clock estimate may be a gateway's, or
+   * missing. The reason, and later ones of its machine, wait until no clock within the allowed skew can be the cause.
    */
   private retryRefused(
     { payload, attempts }: ReasonCommand,
