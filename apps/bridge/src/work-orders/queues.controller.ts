@@ -13,7 +13,7 @@ import {
 } from './orders/order-queues.js';
 import { OrderRequests } from './requests/order-requests.js';
 
-/** Consumes the queues. Each handler resolves once its records are taken: those behind must not overtake them. */
+/** Consumes the queues. Handlers resolve once their records are handed over: later records must not overtake them. */
 @Controller()
 export class QueuesController {
   constructor(

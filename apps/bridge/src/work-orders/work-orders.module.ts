@@ -24,7 +24,7 @@ export class WorkOrderTopics {
   }
 }
 
-/** Global: the consumer takes {@link WorkOrderTopics} if this flow is on, and cannot import what may be off. */
+/** Global: the consumer injects {@link WorkOrderTopics} if this flow is on, and cannot import what may be off. */
 @Global()
 @Module({
   imports: [DeliveryModule, MachineDirectoryModule],

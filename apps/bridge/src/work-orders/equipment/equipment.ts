@@ -23,7 +23,7 @@ import { BoundedMap, BRIDGE_SETTINGS } from '../../platform/index.js';
 const LOOK_EVERY_MS = 2000;
 const MACHINES_NAMED = 5;
 
-/** Which machine an operation runs on, by the map as it is now: `EQUIPMENT_MAP_FILE` is read again when it changes. */
+/** The machine of an operation, by the current equipment map: `EQUIPMENT_MAP_FILE` is read again when it changes. */
 @Injectable()
 export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Equipment');
@@ -42,7 +42,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
     this.file = file === undefined ? undefined : new EquipmentMapFile(file.path, file.content);
   }
 
-  /** Undefined for a work centre that is not mapped. */
+  /** Undefined if the work centre is not mapped. */
   readonly machineOf: EquipmentMap['machineOf'] = (operation) => this.map.machineOf(operation);
 
   onApplicationBootstrap(): void {
@@ -57,7 +57,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private async look(file: EquipmentMapFile): Promise<void> {
-    // A mount that hangs keeps a thread for each look, of which the process has four.
+    // A mount that hangs blocks a thread for each read, and the process has four.
     if (this.isLooking) return;
     this.isLooking = true;
     const read = await file.readIfChanged();
@@ -72,7 +72,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
     this.compareWithDirectory();
   }
 
-  /** A machine that the service does not list is a mistake in the map, or one the token may not see. */
+  /** Warns of machines that the service does not list: a mistake in the map, or hidden from the token. */
   private compareWithDirectory(): void {
     const unlisted = [...this.map.machineIds].filter((id) => !this.directory.hasMachine(id));
     const named = unlisted.slice(0, MACHINES_NAMED).join(', ');
@@ -87,17 +87,17 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
 export type EquipmentMapRead =
   { kind: 'map'; map: EquipmentMap } | { kind: 'unreadable'; why: string };
 
-/** The file behind `EQUIPMENT_MAP_FILE`, which was read once at start. */
+/** The file of `EQUIPMENT_MAP_FILE`, whose first content was read at start. */
 export class EquipmentMapFile {
-  /** Version of the file that was read last. */
+  /** Version of the file as read last. */
   private version: string | undefined;
-  /** Version of the file at the last look. */
+  /** Version of the file at the last check. */
   private seen: string | undefined;
-  /** The problem reported last, until there is a map again. */
+  /** The problem reported last, until the map can be read again. */
   private problem: string | undefined;
 
   /**
-   * @param content as it was read at start, without white space around it
+   * @param content the trimmed text read at start
    * @param read resolves with the text of a file, or rejects
    */
   constructor(
@@ -107,19 +107,19 @@ export class EquipmentMapFile {
   ) {}
 
   /**
-   * Never rejects. Undefined while the file is the one that was read last, or cannot be read for the same reason,
-   * and while it changes: one that somebody is writing may be a map even where it ends in the middle of a name.
+   * Never rejects. Undefined while the file is unchanged, or unreadable for the same reason, and while it changes: a
+   * file that is being written may be a valid map even where it ends in the middle of a name.
    */
   async readIfChanged(): Promise<EquipmentMapRead | undefined> {
     try {
-      // Looked at before reading: a change in between is then seen the next time.
+      // Checked before reading, so that a change in between is noticed the next time.
       const version = await this.look();
       const isStable = version === this.seen;
       this.seen = version;
       if (version === this.version || !isStable) return undefined;
       const content = (await this.read(this.path)).trim();
       this.version = version;
-      // After a problem also what it was before: else neither its end nor the next one would be reported.
+      // After a problem the same content is read again, or neither its end nor the next problem would be reported.
       if (content === this.content && this.problem === undefined) return undefined;
       this.content = content;
       const format = equipmentMapFormat(this.path);
@@ -136,11 +136,11 @@ export class EquipmentMapFile {
 
   private async look(): Promise<string> {
     try {
-      // Besides time and size the inode: a mounted file is replaced by switching a link.
+      // The inode as well as time and size: a mounted file is replaced by switching a link.
       const { mtimeNs, size, ino } = await stat(this.path, { bigint: true });
       return [mtimeNs, size, ino].join(':');
     } catch (error) {
-      // It may be put back as it was, which is to be reported.
+      // The file may be restored unchanged, which is to be reported.
       [this.version, this.seen] = [undefined, undefined];
       throw error;
     }
@@ -148,12 +148,12 @@ export class EquipmentMapFile {
 }
 
 const PROGRAM = new URL('./yaml-thread.js', import.meta.url);
-/** 50,000 entries take 3 s, and 17 s where all processors are busy. */
+/** 50,000 entries take 3 s, or 17 s with all processors busy. */
 const DEADLINE_MS = 120_000;
 /** 50,000 entries take less than 300 MiB. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1024 };
 
-/** In a thread: heartbeats and answers must not wait. @throws what the parser says, or that it takes too much */
+/** Parses in a thread: heartbeats and answers must not wait. @throws the parser's text, or that a limit is reached */
 async function readYamlAside(text: string): Promise<unknown> {
   const worker = new Worker(PROGRAM, {
     workerData: { text, options: YAML_OPTIONS },
@@ -175,25 +175,25 @@ async function readYamlAside(text: string): Promise<unknown> {
   }
 }
 
-/** A place that orders name and no machine is mapped for. */
+/** A work centre that orders name and the equipment map does not have. */
 export interface UnmappedWorkCentre {
-  /** Null where the order names none. */
+  /** Null if the order names none. */
   plant: string | null;
   workCentre: string | null;
-  /** Operations that were rejected for it since this process runs. */
+  /** Operations rejected for it since the start of the process. */
   operations: number;
-  /** Some of the orders they belong to, the latest last. */
+  /** Some of their orders, the latest last. */
   orderIds: string[];
   /** Epoch seconds. */
   firstSeenAt: number;
   lastSeenAt: number;
 }
 
-/** Orders may name any place: those not named for longest are forgotten. */
+/** Orders may name any place: those not named for longest are dropped. */
 const MOST_PLACES = 1000;
 const MOST_EXAMPLES = 5;
 
-/** What to put into the equipment map next. Forgotten once it is found mapped, and at a restart. */
+/** The entries that the equipment map lacks. Dropped once they are mapped, and at a restart. */
 @Injectable()
 export class UnmappedWorkCentres {
   private readonly places = new BoundedMap<string, UnmappedWorkCentre>(MOST_PLACES);
@@ -219,7 +219,7 @@ export class UnmappedWorkCentres {
     });
   }
 
-  /** The work centres with the most operations first. */
+  /** Unmapped work centres, those with the most operations first. */
   list(): UnmappedWorkCentre[] {
     for (const [key, { plant, workCentre }] of this.places) {
       const place = {

@@ -7,14 +7,14 @@ import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { warnOfTimesAhead } from './times-ahead.js';
 
 /**
- * When the list last applied to each machine was issued, so that no older list follows it, not after a
- * restart either. Kept by the partition a list came through, whose owner writes it in one transaction with the list's
- * outcome: whoever owns that has its watermarks. Lists of a machine may come through several, for a message of several
- * machines has one key.
+ * The time of issue of the list last applied to each machine, so that no older list follows it, even after a restart. A
+ * watermark is kept by the input partition of its list, whose owner writes it in one transaction with the list's
+ * outcome: the owner of the partition has its watermarks. Lists of one machine may come through several partitions,
+ * because a message for several machines has one key.
  */
 @Injectable()
 export class ListWatermarks {
-  /** Epoch seconds by machine, in the partition its lists come through. */
+  /** Epoch seconds by machine, in the partition of the machine's lists. */
   readonly topic: KeyedState<number, InputState<number>>;
   private readonly logger = new Logger('ListWatermarks');
 
@@ -29,7 +29,7 @@ export class ListWatermarks {
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [`${topicPrefix}${TOPICS.workOrderLists}`],
       transactionalIdPrefix: groupId,
-      // there are no names of fields to leave out
+      // A bare number is the shortest form.
       format: (issuedAt) => issuedAt,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {
@@ -42,7 +42,7 @@ export class ListWatermarks {
     });
   }
 
-  /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
+  /** Epoch seconds at which the list last applied from here was issued; undefined if none had a time. */
   issuedAt(machineId: string): number | undefined {
     const { latestSeconds } = this;
     let latest: number | undefined;
@@ -54,9 +54,9 @@ export class ListWatermarks {
   }
 
   /**
-   * From now on no list passes that was issued before the one that has just been applied. Returns what is to be written
-   * with its outcome, for it to be so after a restart too; nothing where a later list was applied before. It is not taken
-   * back, whatever becomes of the records: the service has the list.
+   * Supersedes lists issued before the one that has just been applied. Returns the records to be written with its
+   * outcome; none if a later list was applied before. The watermark stays raised even if the records are not written,
+   * because the service has the list.
    */
   raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
     const state = this.topic.holders.get(partition);
@@ -66,7 +66,7 @@ export class ListWatermarks {
     return issuedAt < known && known <= latestSeconds ? [] : [state.put(machineId, issuedAt)];
   }
 
-  /** No list can have been issued later yet: a watermark that lies behind it is ignored, and may be lowered. */
+  /** The latest time at which a list can have been issued. A later watermark is ignored, and may be lowered. */
   private get latestSeconds(): number {
     return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }

@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 
 const MOST_NAMED = 10;
 
-/** Says of times that no clock can have shown yet, taken by an earlier version, that they are not gone by, if any. */
+/** Warns of remembered times that no clock can have shown yet, which an earlier version stored: they are ignored. */
 export function warnOfTimesAhead(
   logger: Logger,
   partition: number,

@@ -8,7 +8,7 @@ import { CommandOutcomes, MessageResults, rejection } from '../../delivery/index
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
-/** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
+/** `erp.work-order-lists.v1`: replacement lists, each the whole list of a machine. */
 @Controller()
 export class WorkOrderListsController {
   constructor(
@@ -38,9 +38,9 @@ export class WorkOrderListsController {
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     let item = -1;
     const open = assignments.flatMap((list) => {
-      // its number does not depend on the clock; it stands behind that of the one before
+      // The place in the message does not depend on the clock. Lists are in order: search behind the previous one.
       item = parsed.value.assignments.indexOf(list, item + 1);
-      // what an earlier owner has published is not done again
+      // An earlier owner of the partition has published this item.
       return message.isItemDone(item) ? [] : [{ list, item }];
     });
     if (assignments.length + faults.length > 1) answered.namesOthers = true;

@@ -22,7 +22,7 @@ import { ListWatermarks } from './list-watermarks.js';
 
 type ListCommand = Command<ListToSet>;
 
-/** A request's bytes; a service that takes less answers 413, upon which it is split. */
+/** The most bytes of a request. A service with a lower limit answers 413, and the call is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
 
 export interface AppliedList {
@@ -31,7 +31,7 @@ export interface AppliedList {
   appliedAt: number;
 }
 
-/** Sends machines' work order lists (interface, setWorkOrderList), whoever they come from. */
+/** Sets machines' work order lists (interface, setWorkOrderList), those of messages and those of the ledger. */
 @Injectable()
 export class WorkOrderLists {
   readonly flow: CommandDispatcher<ListToSet>;
@@ -70,14 +70,14 @@ export class WorkOrderLists {
     return this.applied.get(machineId);
   }
 
-  /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
+  /** Decides which list remains. A list that replaces another is no older than that one, whose time is then dropped. */
   private readonly decide: Precede<ListToSet> = (older, newer, isCalled) => {
     const applied = this.watermarks.issuedAt(newer.machineId);
     const precedence = precedenceOf(older, newer, applied, isCalled);
-    // those of the ledger have no time of issue, and no watermarks where they come through
+    // Lists of the ledger have no time of issue, and no watermarks in the partitions they come through.
     const issued = issuedOf(older);
     if (precedence === 'newer' && !isOfLedger(newer) && issued !== undefined) {
-      // the one it took the place of before may be the later
+      // The replaced list may itself have replaced a later one.
       newer.notOlderThan = Math.max(issued, newer.notOlderThan ?? issued);
     }
     return precedence;
@@ -112,7 +112,7 @@ export class WorkOrderLists {
     return { kind: answer.kind, lists: taken };
   };
 
-  /** A bug of ours in it must not have the call made again, which has been answered. */
+  /** Records a list that the service has taken. Catches errors, because a bug here must not repeat an answered call. */
   private taken(
     { machineId, workingOrders }: { machineId: string; workingOrders: readonly string[] },
     command: ListCommand | undefined,
@@ -122,7 +122,7 @@ export class WorkOrderLists {
       const known = this.applied.get(machineId);
       if (known === undefined) this.applied.set(machineId, { workingOrders, appliedAt });
       else {
-        // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
+        // Overwritten: objects replaced after minutes are the garbage that is most expensive to collect.
         known.workingOrders = workingOrders;
         known.appliedAt = appliedAt;
       }
@@ -138,17 +138,17 @@ export class WorkOrderLists {
   }
 }
 
-/** A list to set, as it waits: as a message has it, or drawn from the ledger. */
+/** A list to set, of a message or of the ledger. */
 export interface ListToSet {
   readonly machineId: string;
   /**
-   * Of the ledger, what gives them when they are sent: what they were when the message came may be outdated by then. A
-   * later list includes an earlier one, and applying it applies both.
+   * A function for lists of the ledger, called when they are sent: the list may have changed since the message. A later
+   * list includes an earlier one, and applying it applies both.
    */
   readonly workingOrders: readonly string[] | (() => readonly string[]);
-  /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
+  /** Epoch seconds, if the sender gives it. A list issued before the last applied one is superseded. */
   readonly issuedAt?: number | undefined;
-  /** The time of issue of a list that this one replaced: a list older than that is older than this one too. */
+  /** The latest time of issue of the lists that this one replaced: any older list is older than this one, too. */
   notOlderThan?: number | undefined;
 }
 
@@ -161,11 +161,11 @@ export function ordersOf({ workingOrders }: ListToSet): readonly string[] {
 }
 
 /**
- * What becomes of a machine's list that waits when another one comes. One that says when it was issued does not
- * stand for one that does not say so if it may turn out to be outdated itself: then neither would be sent.
+ * Decides between a machine's waiting list and a newer one. A list with a time of issue does not replace one without it
+ * if it may itself turn out to be outdated: then neither would be sent.
  *
- * @param appliedIssuedAt of the last list applied to the machine, where that said so
- * @param isCalled another list is under way, and may be applied before these
+ * @param appliedIssuedAt time of issue of the list last applied to the machine, if known
+ * @param isCalled another list is under way and may be applied before these
  */
 export function precedenceOf(
   older: ListToSet,
@@ -181,17 +181,17 @@ export function precedenceOf(
     : 'newer';
 }
 
-/** When it was issued, or the latest time it was certainly not issued before. */
+/** When the list was issued, or the latest known time before which it was not. */
 function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
   return issuedAt ?? notOlderThan;
 }
 
-/** Whether a list was issued before another one; without both times the later to come is the newer. */
+/** Whether a list was issued before `than`; if either time is missing, the list received later is the newer. */
 function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
   return issuedAt !== undefined && than !== undefined && issuedAt < than;
 }
 
-/** Bytes of the list in a request, near enough. */
+/** Approximate bytes of the list in a request. */
 export function sizeOf(list: ListToSet): number {
   const FRAME = 48;
   let size = FRAME + list.machineId.length;

@@ -20,15 +20,15 @@ import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { ASSIGNMENT_CHANGES, type AssignmentChange, OrderQueues } from './order-queues.js';
 
 /**
- * Which operations stand on which machine, in the partition of the machine's id. A change is taken in at once, and the
- * machine's list is set, as it is by the time it is sent. Once the service has answered, the assignment is written with
- * the outcome. Until then the change is not done: whoever owns the partition next begins without it, and gets it again.
+ * The operations on each machine, in the partition of the machine's id. A change is applied at once, and the machine's
+ * current list is sent. Once the service has answered, the assignment is written with the outcome. Until then the
+ * change is not finished: the next owner of the partition starts without it, and gets it redelivered.
  */
 @Injectable()
 export class Assignments {
-  /** Operations by machine and order, in the partition their changes come through. */
+  /** Operations by machine and order, in the partition of their changes. */
   readonly topic: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
-  /** Outcomes of an order that has left the machine. */
+  /** Outcomes for an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (answered, results) =>
     this.outcomes.recordsOf(answered, results.map(goneWithMachine));
 
@@ -44,7 +44,7 @@ export class Assignments {
     });
   }
 
-  /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
+  /** Applies a change, in the order of the partition's offsets; the message ends once its list is final. */
   readonly takeChange = (
     message: InboundMessage,
     change: AssignmentChange,
@@ -75,7 +75,7 @@ export class Assignments {
   };
 }
 
-/** A machine that is no longer listed has no list to take the order off: its message is not at fault for that. */
+/** A machine that the service no longer lists has no list to take the order off: the message is not at fault. */
 function goneWithMachine(result: CommandResult): CommandResult {
   if (result.kind !== 'rejected' || result.rejection.code !== 'unknown-machine') return result;
   const { machineId, attempts, rejection } = result;

@@ -16,11 +16,11 @@ import { CommandOutcomes, type OutcomeTarget } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import type { OrderRefusal } from './order-queues.js';
 
-/** Long beside what lies between the refusals of calls that one refused call was split into. */
+/** Longer than the time between the refusals of calls that one refused call was split into. */
 const LINGER_MS = 500;
-/** What is due so shortly after is read together: short beside a read, long beside an answer that refuses many. */
+/** Dead letters due within this time share a read: short beside a read, long beside an answer that refuses many. */
 const TOGETHER_MS = 50;
-/** Read at once: so many messages are in memory together. */
+/** Messages read at once, which are in memory together. */
 const MAX_PLACES = 100;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 const NO_LONGER_THERE = 'the message itself is no longer in its topic';
@@ -38,16 +38,16 @@ interface PendingDeadLetter {
 }
 
 /**
- * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second, or until the
- * message is read, share one dead letter, written with their outcomes and the end of each refusal. A later one, as after
- * a long look-up, has its own. Messages are read together, since a read takes a second or more, however many it is for;
- * reads follow one another, and each goes on until Kafka answers or all of its partitions are revoked.
+ * Dead-letters input messages of orders for which machines were refused. Refusals that come within half a second, or
+ * until the message is read, share one dead letter, written with their outcomes and the end of each refusal. A later
+ * one, for instance after a long look-up, gets its own. Messages are read together, since a read takes a second or more
+ * for any number. Reads follow one another; each goes on until Kafka answers or all its partitions are revoked.
  */
 @Injectable()
 export class DeadLetterAggregator {
   private readonly topicPrefix: string;
   private readonly logger = new Logger('DeadLetters');
-  /** By the place of the message, the first that is due before the others. */
+  /** By the position of the message, in the order of due times. */
   private readonly pending = new Map<string, PendingDeadLetter>();
   private isRunning = false;
 
@@ -80,7 +80,7 @@ export class DeadLetterAggregator {
   private async deadLetterPending(): Promise<void> {
     this.isRunning = true;
     for (let [next] = this.pending.values(); next !== undefined; [next] = this.pending.values()) {
-      // a read may have taken longer
+      // A read may have taken longer than that.
       await realDelayMs(Math.max(0, next.dueMs + TOGETHER_MS - realNowMs()));
       const due = [...this.pending].filter(([, { dueMs }]) => dueMs <= realNowMs());
       await this.deadLetterAll(new Map(due.slice(0, MAX_PLACES)));
@@ -98,17 +98,17 @@ export class DeadLetterAggregator {
     [...batch].forEach(([place, deadLetter], index) => {
       this.pending.delete(place);
       const { refusals } = deadLetter;
-      // what was revoked may have been delivered again meanwhile, and be here twice
+      // A record of a revoked partition may have been redelivered meanwhile, and be here twice.
       for (const { message } of refusals) if (message.revoked.aborted) message.abandon();
       const kept = refusals.filter(({ message }) => !message.revoked.aborted);
       if (kept.length === 0) return;
-      // of those that came after all others were revoked
+      // All others were revoked; these came after them.
       if (records === undefined) this.pending.set(place, { ...deadLetter, refusals: kept });
       else this.deadLetter(kept, records[index]);
     });
   }
 
-  /** Undefined where the signal has aborted before. */
+  /** Undefined if the signal aborts before Kafka answers. */
   private async readUntilAnswered(
     places: readonly RecordPlace[],
     signal: AbortSignal,
@@ -126,7 +126,7 @@ export class DeadLetterAggregator {
     return undefined;
   }
 
-  /** In the order of the places; undefined for what is lost. */
+  /** In the order of the places; undefined for lost records. */
   readAll(
     places: readonly RecordPlace[],
     signal: AbortSignal,
@@ -134,7 +134,7 @@ export class DeadLetterAggregator {
     return readRecords(this.kafka, places, { signal });
   }
 
-  /** @param stored the message, undefined where its topic no longer holds it */
+  /** @param stored the message; undefined if its topic no longer holds it */
   private deadLetter(refusals: readonly Arrived[], stored: StoredRecord | undefined): void {
     try {
       const [first] = refusals;
@@ -177,7 +177,7 @@ export class DeadLetterAggregator {
   }
 }
 
-/** What is known of a message that its topic no longer holds. */
+/** The known part of a message that its topic no longer holds. */
 function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
   const { partition, offset, messageId } = source;
   return {
@@ -189,7 +189,7 @@ function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
     value: null,
     headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,
-    // of an unknown size: its dead letter must not pass for that of a message without a value
+    // The size is unknown: the dead letter must not look like that of a message without a value.
     unreadable: {
       rejection: { code: 'invalid-message', detail: NO_LONGER_THERE },
       omittedBytes: 0,

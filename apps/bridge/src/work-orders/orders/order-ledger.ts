@@ -34,16 +34,15 @@ import {
   type RelayedOrders,
 } from './order-queues.js';
 
-/** The orders of one partition, and the order in which the finished ones were finished. */
+/** The orders of one partition, and the sequence in which the finished ones were finished. */
 interface PartitionOrders {
   readonly state: InputState<KnownOrder>;
   readonly finished: FinishedOrders;
 }
 
 /**
- * The last snapshot of each order, in the partition of its id. A message is applied to its order
- * at once, and written with all that follows in one transaction: the order, the assignment changes of each machine,
- * outcomes, and the offset.
+ * The latest version of each order, in the partition of its id. A message is applied to its order at once and written
+ * in one transaction with the order, the assignment changes of each machine, outcomes, and the offset.
  */
 @Injectable()
 export class OrderLedger {
@@ -86,7 +85,7 @@ export class OrderLedger {
         const answered = this.queues.answeredBy(message, only);
         return [...this.outcomes.recordsOf(answered, [notTaken(refusal)]), ...ending];
       }
-      // to be taken one by one: a later message may come before them, which makes them superseded
+      // Written again one by one. A later message may be applied before them, which supersedes them.
       const again = orders.map((order) =>
         this.queues.recordOf(RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
@@ -94,7 +93,7 @@ export class OrderLedger {
     });
   };
 
-  /** Returns the records to write, and the function that restores the order, unless a later message has changed it. */
+  /** Returns the records to write, and a function that restores the order unless a later message has changed it. */
   private applyOrder(
     message: InboundMessage,
     orders: PartitionOrders,
@@ -110,14 +109,14 @@ export class OrderLedger {
       if (isLatest) orders.state.put(orderId, before ?? null);
     };
     try {
-      // remembered as cancelled, it would keep out what was read too early to be there
+      // Storing it as cancelled would supersede the order's message if the ERP was asked too early.
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
         const results = relayed.isAnswered === true ? [] : [result];
         return { records: this.outcomes.recordsOf(answered, results), undo };
       }
       const { latestSeconds } = this;
-      // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
+      // An absence is dated by the bridge's clock, and the known order by a clock that may be ahead of it.
       const knownAt = Math.min(before?.changedAt ?? -Infinity, latestSeconds);
       const dated =
         gone === undefined ? messages : messages.map((each) => datedAtLeast(each, knownAt));
@@ -133,13 +132,13 @@ export class OrderLedger {
         const { state, finished } = orders;
         records.push(state.put(orderId, known));
         if (!isFinished(known)) finished.delete(orderId);
-        // With the order, those finished orders are written that are forgotten for it.
+        // Writes tombstones for the finished orders that are forgotten.
         else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
       }
       if (results.length > 0) records.push(...this.outcomes.recordsOf(answered, results));
       return { records, undo };
     } catch (error) {
-      // A bug of ours that this order brings out.
+      // A bug of the bridge that this order brings out.
       const { partition, offset } = message;
       this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
       return { records: this.outcomes.recordsOf(answered, [notHandled()]), undo };
@@ -175,7 +174,7 @@ export class OrderLedger {
     });
   }
 
-  /** An outcome without a machine is for a message that would have none; one answered before has another. */
+  /** Outcomes for the findings. One without a machine is left out if the message has been answered before. */
   private resultsOf(
     { orderId, isAnswered = false }: RelayedOrder,
     findings: readonly OrderFinding[],
@@ -204,8 +203,8 @@ function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
 }
 
 /**
- * What is known, but for the time of an answer that the ERP did not have the order, to which one that has it is compared
- * by when they were asked for: an order that is there again says when it was changed last, which may be long ago.
+ * The known order. If it is known as absent, an ERP answer that has it again is compared with it by when the two were
+ * asked for: its own time of change may be long ago.
  */
 function asFound(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
   if (askedAt === undefined || gone !== undefined || !isGone(known)) return known;

@@ -28,77 +28,77 @@ import { type TraceContext, traceHeaders } from '#libs/tracing';
 import type { InboundTarget, RejectedResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 
-/** Queues of this flow, without the prefix. Each record has a key of its own until it ends: {@link OrderQueues}. */
+/** Queues of this flow, without the prefix. Each record has its own key until it ends, see {@link OrderQueues}. */
 
-/** {@link OrderRequest}, in the partition of the hash of its order's id, as it is asked for. */
+/** {@link OrderRequest}, in the partition of the hash of the order's id in the request. */
 export const ORDER_REQUESTS = WORK_ORDER_QUEUES.orderRequests;
-/** {@link RelayedOrders}, in the partition of the hash of their ids. */
+/** {@link RelayedOrders}, in the partition of the hash of the orders' ids. */
 export const RELAYED_ORDERS = WORK_ORDER_QUEUES.relayedOrders;
 /** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
 export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
-/** {@link OrderRefusal}, in the partition of its message, whose owner dead-letters that. As wide as that topic. */
+/** {@link OrderRefusal}, in the partition number of its message, whose owner writes the dead letter. */
 export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
 export interface QueuedOrder {
   orderId: string;
   source: OutcomeSource;
-  /** Where what follows of that message belongs in traces. */
+  /** Trace context for what follows from the message. */
   trace?: TraceContext | undefined;
 }
 
-/** An order that an ERP is to be asked for, because a message only names it; written again to let others go first. */
+/** An order to be requested from an ERP, because a message only names it. Written again to let others go first. */
 export interface OrderRequest extends QueuedOrder, ThinEvent {
   /** Real epoch milliseconds at which the message was read. */
   receivedAt: number;
-  /** Requests made before it was written again. */
+  /** Requests made before the record was written again. */
   calls?: number;
   /** Its `deferred` outcome has been published. */
   isDeferred?: boolean;
 }
 
-/** The part of one message that is about one order. */
+/** The part of one message that concerns one order. */
 export interface RelayedOrder extends QueuedOrder {
-  /** In the order of the document; one at least. */
+  /** In the order of the document; at least one. */
   messages: readonly OrderMessage[];
-  /** Epoch milliseconds, of the record of the message. */
+  /** Timestamp of the message's record, in epoch milliseconds. */
   recordedAt: number;
-  /** Epoch milliseconds at which the ERP was asked for it; absent where the message itself holds the order. */
+  /** Epoch milliseconds at which the ERP was asked for the order; absent if the message itself contains the order. */
   askedAt?: number | undefined;
-  /** The ERP does not have the order (any more): why that is known. An unknown order then stays unknown. */
+  /** Why the ERP is known not to have the order. An unknown order then stays unknown. */
   gone?: string | undefined;
-  /** Machines it names that were refused when it was read. */
+  /** Machines that were rejected when the message was read. */
   refused?: readonly string[] | undefined;
-  /** The order was refused then for operations without a machine. */
+  /** The order was rejected then for operations without a machine. */
   wasUnmapped?: boolean | undefined;
   /** An outcome was published then. */
   isAnswered?: boolean | undefined;
 }
 
-/** Orders of messages that they end together: with a record for each message, an order took a quarter more CPU. */
+/** Orders of messages that end together: with one record for each message, an order took a quarter more CPU. */
 export interface RelayedOrders {
-  /** In the order of the messages; one at least. */
+  /** In the order of the messages; at least one. */
   orders: readonly RelayedOrder[];
 }
 
-/** What one message changes of one order on one machine. */
+/** The operations of one order on one machine, as changed by one message. */
 export interface AssignmentChange extends QueuedOrder {
   machineId: string;
-  /** None: the order has left the machine. */
+  /** Empty if the order has left the machine. */
   operations: readonly AssignedOperation[];
-  /** The machine was refused when the message was read, with an outcome: its list is set without another. */
+  /** The machine was rejected, with an outcome, when the message was read: setting its list publishes no other. */
   isAnswered?: boolean | undefined;
 }
 
-/** What was refused of an order after its message was read. */
+/** Rejections of an order after its message was read. */
 export interface OrderRefusal extends QueuedOrder {
   faults: readonly RejectedResult[];
 }
 
-/** Where answers of ERPs stand in place of the partition of a message, and those that an order is not there. */
+/** In place of the message's partition: an answer of the ERP, and the answer that it does not have the order. */
 const ASKED = -2;
 const GONE = -3;
 
-/** By what equally old messages of an order are compared: their place, or when an ERP was asked for the answer. */
+/** The position that orders equally old messages: that of the record, or when the ERP was asked. */
 export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder): MessagePosition {
   if (askedAt === undefined) {
     return { partition: source.partition, offset: source.offset, recordedAt };
@@ -107,7 +107,7 @@ export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder):
   return { partition, offset: askedAt, recordedAt: askedAt };
 }
 
-/** Whether an order is known as one that its ERP did not have. */
+/** Whether the order is known from the answer that its ERP does not have it. */
 export function isGone({ from }: { from: MessagePosition }): boolean {
   return from.partition === GONE;
 }
@@ -134,7 +134,7 @@ const IS_QUEUED: Record<keyof Queued, (json: Json) => boolean> = {
   [ORDER_REFUSALS]: (json) => isOrder(json) && Array.isArray(json['faults']),
 };
 
-/** The bridge alone writes these; undefined for what is none of them. */
+/** Parses a record that the bridge wrote; undefined if it is not valid. */
 function readQueued<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | undefined {
   try {
     const json = JSON.parse(value.toString()) as Json;
@@ -146,27 +146,27 @@ function readQueued<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] 
 
 const COUNT_BACK_OFF = { baseMs: 200, capMs: 5000 };
 const DELETE_EVERY_MS = 30_000;
-/** Where Kafka does not allow it, which its client logs each time: so many turns pass before the next try. */
+/** Turns without a try where Kafka does not allow deletion, because the Kafka client logs an error each time. */
 const TURNS_LEFT_OUT = 120;
 
-/** What to do when a queue that decides on partitions has grown all the same: orders on their way would get lost. */
+/** What to do if a queue that determines partitions has grown all the same: queued orders would get lost. */
 const LEDGER_BEGINS_ANEW =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
   'ledger (machine-bridge.orders.v1, …order-requests.v1, …relayed-orders.v1, …order-refusals.v1, …assignment-changes.v1 ' +
   'and …assignments.v1), start, and have the ERP send its open orders again';
 
-/** The partition of an order or a machine: the hash of its id, over those of the queue topic, which stay as many. */
+/** The partition of an order or machine: the hash of its id modulo the queue's constant partition count. */
 type Partitioner = (id: string) => number;
 
 const notKnown: Partitioner = () => {
   throw new Error('partition counts have not been read yet');
 };
 
-/** Names this process, which counts its records: random digits for each record take longer. */
+/** Identifies this process, which numbers its records: random digits for each record take longer. */
 const WRITER = randomBytes(6).toString('hex');
 let made = 0;
 
-/** Takes a record of a queue; `ending` is written with its end. */
+/** Handles a record of a queue; `ending` is to be written with its end. */
 type Take<Q extends keyof Queued> = (
   message: InboundMessage,
   content: Queued[Q],
@@ -174,19 +174,19 @@ type Take<Q extends keyof Queued> = (
 ) => void;
 
 /**
- * Writes records of the queues and hands them over. What is committed is deleted from the queues, which would grow
- * without end. Where Kafka does not allow that, each record gets a tombstone as it ends, which lets compaction remove it.
+ * Writes the records of the queues and hands them to their handlers. Deletes committed records, for the queues would
+ * grow without limit. Where Kafka forbids that, each record gets a tombstone at its end, and compaction removes it.
  */
 @Injectable()
 export class OrderQueues implements OnModuleDestroy {
-  /** Once partitions are {@link known}. */
+  /** Set once partitions are {@link known}. */
   ofOrder = notKnown;
   ofMachine = notKnown;
   private areKnown = false;
   private readonly logger = new Logger('Queues');
-  /** Queues from which records may be deleted, as far as that is known. */
+  /** Queues whose records Kafka has let the bridge delete. */
   private readonly deletable = new Set<string>();
-  /** Turns to leave out, of those from which records may not be deleted. */
+  /** Turns left without a try, by queue. */
   private readonly leftOut = new Map<string, number>();
   private stop: (() => void) | undefined;
   private isDeleting = false;
@@ -200,7 +200,7 @@ export class OrderQueues implements OnModuleDestroy {
     this.stop?.();
   }
 
-  /** Kafka is asked once, and again until it answers. Rejects only when aborted. */
+  /** Reads the partition counts once, retrying until Kafka answers. Rejects only when aborted. */
   async known(signal: AbortSignal): Promise<void> {
     if (this.areKnown) return;
     this.ofOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
@@ -222,7 +222,7 @@ export class OrderQueues implements OnModuleDestroy {
     }
   }
 
-  /** State that follows from a queue, by the ids that its records are partitioned by. */
+  /** Keyed state that follows from a queue, in the partitions of that queue. */
   stateOf<V, H>(
     queue: typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES,
     topic: (typeof INTERNAL_TOPICS)[keyof typeof INTERNAL_TOPICS],
@@ -238,7 +238,7 @@ export class OrderQueues implements OnModuleDestroy {
     });
   }
 
-  /** @param trace for whoever takes the record: that of its only message */
+  /** @param trace the trace context of the only message in the record */
   recordOf<Q extends keyof Queued>(
     queue: Q,
     partition: number,
@@ -255,7 +255,7 @@ export class OrderQueues implements OnModuleDestroy {
     };
   }
 
-  /** Takes records of a queue once partitions are known; dead-letters what is unreadable. */
+  /** Hands over records of a queue once partitions are known; dead-letters unreadable ones. */
   async takeEach<Q extends keyof Queued>(
     queue: Q,
     messages: readonly InboundMessage[],
@@ -272,7 +272,7 @@ export class OrderQueues implements OnModuleDestroy {
     });
   }
 
-  /** The context in which the owner of an order or machine answers the input message: refusals go to its partition. */
+  /** The outcome target of the input message, for the owner of an order or machine: refusals go to its partition. */
   answeredBy(
     message: InboundMessage,
     { orderId, source, trace = message.span.context }: QueuedOrder,

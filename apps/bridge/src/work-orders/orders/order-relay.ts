@@ -9,16 +9,16 @@ import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
 import { OrderQueues, RELAYED_ORDERS, type RelayedOrder } from './order-queues.js';
 
-/** What is behind it waits meanwhile; then the machine counts as known, and is judged when it is called. */
+/** The longest wait for look-ups, which delays later messages. Machines are checked again before their calls. */
 const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
-/** Why each machine is refused that does not exist. */
+/** The rejection of each machine that does not exist. */
 export type UnlistedMachines = ReadonlyMap<string, Rejection>;
 
-/** What the orders of a message have in common. */
+/** The fields that all orders of a message share. */
 type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'askedAt'>;
 
-/** Orders on their way to the partition of their id, and what is refused of them before that. */
+/** Relays orders to the partitions of their ids, and rejects what can be rejected before that. */
 @Injectable()
 export class OrderRelay {
   constructor(
@@ -29,7 +29,7 @@ export class OrderRelay {
     private readonly directory: MachineDirectory,
   ) {}
 
-  /** Those with work that is not over: for what is, a machine need not exist any more. */
+  /** Machines with work that is not over; for finished work a machine need not exist any more. */
   private machinesOf(orders: readonly OrderMessage[]): Set<string> {
     const machineIds = new Set<string>();
     for (const { order } of orders) {
@@ -43,7 +43,7 @@ export class OrderRelay {
     return machineIds;
   }
 
-  /** Why each machine of the orders that does not exist is refused, before they are put on it. Never rejects. */
+  /** Rejects machines of the orders that do not exist, before the orders are put on them. Never rejects its promise. */
   async refuseUnlisted(
     orders: readonly OrderMessage[],
     revoked: AbortSignal,
@@ -63,7 +63,7 @@ export class OrderRelay {
           const admission = await this.directory.admitMachine(machineId, signal);
           if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
         } catch {
-          // Out of patience, or the partition is lost.
+          // The wait was too long, or the partition was revoked.
         }
       }),
     );
@@ -88,7 +88,7 @@ export class OrderRelay {
       const wasUnmapped = found.some(({ machineId }) => machineId === null);
       return { ...order, refused, wasUnmapped, isAnswered: true };
     });
-    // a document without an order
+    // The document has no order.
     if (relayed.length === 0) {
       const appliedAt = this.clock.nowSeconds();
       faults.push({ kind: 'applied', machineId: null, attempts: 0, appliedAt });
@@ -96,7 +96,7 @@ export class OrderRelay {
     return { relayed, faults };
   }
 
-  /** One for each partition. */
+  /** One record for each partition. */
   recordsOf(relayed: readonly RelayedOrder[]): OutboundRecord[] {
     const byPartition = groupBy(relayed, ({ orderId }) => this.queues.ofOrder(orderId));
     return [...byPartition].map(([partition, orders]) =>
@@ -111,7 +111,7 @@ export class OrderRelay {
   ): CommandResult[] {
     const faults: CommandResult[] = [];
     for (const each of messages) {
-      // where the operations of a change are done is known to the ledger alone
+      // Only the ledger knows the machines of a change.
       if (each.kind === 'change') continue;
       const { unmapped } = placeOrder(each.order, this.equipment.machineOf);
       if (unmapped.length === 0) continue;

@@ -10,7 +10,7 @@ import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ORDER_REQUESTS, OrderQueues, type RelayedOrder } from './order-queues.js';
 import { OrderRelay, type UnlistedMachines } from './order-relay.js';
 
-/** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */
+/** An input message, and its orders or the order to be requested from the ERP. */
 interface ReadMessage {
   answered: InboundTarget;
   content: Content;
@@ -19,9 +19,9 @@ interface ReadMessage {
 type Content = OrderMessage[] | ThinEvent;
 
 /**
- * `erp.work-orders.v1`: orders as they change, in the ERP's own format. What can be refused of a document is refused
- * here, and dead-lettered; each of its orders goes on to the partition of its id, in the same transaction. So does what
- * only names an order, to where the ERP is asked for it.
+ * `erp.work-orders.v1`: orders as they change, in the ERP's format. What can be rejected from the document alone is
+ * dead-lettered here. Each order goes on to the partition of its id in the same transaction, and so does a thin event
+ * to the queue of order requests.
  */
 @Controller()
 export class WorkOrdersController {
@@ -34,20 +34,20 @@ export class WorkOrdersController {
     private readonly outcomes: CommandOutcomes,
   ) {}
 
-  /** Resolves once what ends the messages is to be committed: those behind them must not overtake them. */
+  /** Resolves once the messages' records are handed over: later messages must not overtake them. */
   @EventPattern(TOPICS.workOrders)
   async handle(messages: readonly InboundMessage[]): Promise<void> {
     const read: ReadMessage[] = [];
     for (const message of messages) {
       if (message.revoked.aborted) {
-        // a document may take seconds, and its next owner reads it anew
+        // A document may take seconds to read, and the partition's next owner reads it again.
         message.abandon();
         continue;
       }
       try {
         const { answered, envelope } = this.outcomes.openMessage(message);
         const reading = envelope.ok ? this.read(message, envelope.value) : envelope;
-        // to wait for what is there already would cost as much as to read it
+        // Awaiting a result that is there already would cost as much as reading the document.
         const content = reading instanceof Promise ? await reading : reading;
         if (content.ok) read.push({ answered, content: content.value });
         else message.finish(this.outcomes.recordsOf(answered, [rejection(content.rejection)]));
@@ -71,13 +71,13 @@ export class WorkOrdersController {
     const thin = erp.enrichment.find(message, envelope);
     if (thin !== undefined) return thin;
     const { contentType, body } = envelope;
-    // Epoch seconds: dates what carries no time of its own.
+    // Epoch seconds; the time of changes without a time of their own.
     const recordedAt = Math.floor(Number(message.timestamp) / 1000);
     const document = { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
     return readOrders(document, erp, this.mapping, this.clock.nowSeconds());
   }
 
-  /** Ends messages with records of their orders, and with what is refused of them. */
+  /** Ends the messages with the records of their orders and rejections. */
   private relay(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
@@ -94,7 +94,7 @@ export class WorkOrdersController {
       const { relayed, faults } = this.orderRelay.toRelay(content, from, unknown);
       allRelayed.push(...relayed);
       if (faults.length === 0) continue;
-      // the message itself is about an order, and names machines in its format's way
+      // The message is about an order, and names machines only in the way of its format.
       answered.namesOthers = true;
       records.push(...this.outcomes.recordsOf(answered, faults));
     }

@@ -31,11 +31,11 @@ export class WaitingRequest implements Waiting {
   calls: number;
   isDeferred: boolean;
 
-  /** @param sinceMs real milliseconds at which the message of the input was received */
+  /** @param sinceMs real milliseconds at which the input message was received */
   constructor(
     readonly request: OrderRequest,
     readonly message: InboundMessage,
-    /** What is written with its end. */
+    /** Records to be written with its end. */
     readonly ending: readonly OutboundRecord[],
     readonly sinceMs: number,
   ) {
@@ -55,25 +55,25 @@ export interface Orders {
   messages: readonly OrderMessage[];
   /** Epoch milliseconds at which the GET began. */
   askedAt: number;
-  /** Why the order is known not to be there. */
+  /** Why the ERP is known not to have the order. */
   gone?: string;
 }
 
-/** What becomes of a request: its order goes on, or its message is answered. */
+/** The result of a request: its order goes on, or its message is answered. */
 export type Reply = Orders | CommandResult;
 
-/** What GETs have come to, as metrics name it. */
+/** Results of GETs, as metrics name them. */
 export const REQUEST_RESULTS = ['document', 'gone', 'refused', 'retry', 'unauthorised'] as const;
 type RequestResult = (typeof REQUEST_RESULTS)[number];
 
 export interface RuleStatus {
   rule: string;
   results: Readonly<Record<RequestResult, number>>;
-  /** Requests answered by what was known already. */
+  /** Requests answered by an earlier answer. */
   known: number;
   waitingOrders: number;
   oldestAgeMs: number;
-  /** Undefined while GETs get through, or nothing waits. */
+  /** Undefined while GETs get through or no request waits. */
   pausedBecause: string | undefined;
   lastFailure: { why: string; atMs: number } | undefined;
 }
@@ -96,14 +96,14 @@ interface Call {
   askedAt: number;
 }
 
-/** Between two looks whether an order is still not there. */
+/** Between two checks whether the ERP still does not have an order. */
 const GONE_AGAIN_MS = 1000;
-/** Orders that are asked for to see whether the path is right; some may be gone themselves. */
+/** The most orders requested to test the path; some of them may be gone themselves. */
 const MOST_CONTROLS = 5;
 const SUPERSEDED = 'a later event of the order is asked for in its place';
 const CONTAINED = 'the order is being asked for in the same version';
 
-/** Asks one ERP for orders by one rule; pauses and probes as a flow does; a `Retry-After` holds for all of them. */
+/** Requests orders from one ERP by one rule. Pauses and probes like a flow; a `Retry-After` holds for all requests. */
 export class ErpRequests {
   readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly logger = new Logger('Enrichment');
@@ -116,11 +116,11 @@ export class ErpRequests {
   };
   private knownUsed = 0;
   private lastFailure: RuleStatus['lastFailure'];
-  /** Real milliseconds of the latest failure while nothing got through. */
+  /** Real milliseconds of the latest failure while the breaker was open. */
   private lastOutageMs = -Infinity;
-  /** Real milliseconds before which the ERP has asked to be left alone. */
+  /** Real milliseconds before which no request may be made, by the ERP's `Retry-After`. */
   private notBeforeMs = 0;
-  /** The paths of orders that the ERP had, the latest first: they show whether a 404 is about an order or about the way. */
+  /** Paths of orders that the ERP had, the latest first: they show whether a 404 concerns the order or the path. */
   private lastThere: readonly string[] = [];
   private readonly timer = new WakeTimer(() => this.begin());
 
@@ -173,7 +173,7 @@ export class ErpRequests {
     this.reply(waiting, { kind: 'superseded', machineId: null, attempts, detail });
   }
 
-  /** Begins as many GETs as may be, and comes back when the next may. */
+  /** Begins as many GETs as are allowed, and sets the timer for the next. */
   private begin(): void {
     const { lanes, breaker, rule } = this;
     const { isHeld } = this.surroundings.hold;
@@ -184,7 +184,7 @@ export class ErpRequests {
       if (waiting === undefined) break;
       void this.callErp(waiting, breaker.callBegins());
     }
-    // the end of a GET, and the release of a hold, come back as well
+    // The end of a GET and the release of the hold call this again.
     if (isHeld || lanes.callsUnderWay >= rule.concurrency) return;
     if (breaker.isOpen && breaker.nextProbeMs === undefined) return;
     const dueMs = lanes.nextDueMs(nowMs);
@@ -206,7 +206,7 @@ export class ErpRequests {
       if (isProbe) this.breaker.probeWasVoid();
       this.lanes.answered(waiting);
       if (message.revoked.aborted) message.abandon();
-      // a bug of ours: it is asked for again, and dead-lettered when that does not help
+      // A bug of the bridge: the order is requested again, and the message dead-lettered if that does not help.
       else message.fail(error);
     }
     this.begin();
@@ -258,7 +258,7 @@ export class ErpRequests {
         this.failed(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
         return;
       case 'retry':
-        // an ERP that asks for fewer requests is there
+        // An ERP that asks for fewer requests is up.
         if (answer.status !== 429) waiting.goneSinceMs = undefined;
         this.failed(call, answer.why, 'service', answer.afterMs ?? 0);
         return;
@@ -284,7 +284,7 @@ export class ErpRequests {
 
   private answer(waiting: WaitingRequest, reply: Reply, bytes = 0): void {
     const { machineId: orderId, version } = waiting;
-    // one that is not there may only have been asked for too early
+    // An absent order may only have been requested too early.
     if (reply.kind === 'orders' && reply.gone === undefined && version !== undefined) {
       this.known.put(orderId, { version, answer: reply, bytes, atMs: realNowMs() });
     } else this.known.forget(orderId);
@@ -321,14 +321,14 @@ export class ErpRequests {
   }
 
   /**
-   * The ERP does not have the order. Except for 410, that counts once it has been so for a while. A 404 counts only if
-   * the ERP has another order, and then still not this one: a wrong address, or a gateway while the ERP restarts, answers
-   * it to everything, and must not take orders off the machines.
+   * The ERP does not have the order. Except for a 410, that counts once it has been so for `goneAfterSeconds`. A 404
+   * counts only if the ERP still has another order, and after that still not this one: a wrong address, or a gateway
+   * while the ERP restarts, answers everything with 404, and must not take orders off the machines.
    */
   private async notThere(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
     const { waiting, path, askedAt } = call;
     const nowMs = realNowMs();
-    // an ERP, or a gateway, that starts again may answer as if it had nothing
+    // A restarting ERP or gateway may answer as if it had no orders.
     if ((waiting.goneSinceMs ?? -Infinity) <= this.lastOutageMs) waiting.goneSinceMs = undefined;
     waiting.goneSinceMs ??= nowMs;
     const leftMs = waiting.goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
@@ -353,7 +353,7 @@ export class ErpRequests {
     const changedAt = Math.floor(askedAt / 1000);
     const { orderId, values } = waiting.request;
     const said = status === 404 || status === 410 ? `answered ${status}` : 'answered without it';
-    // an answer that keeps leading zeros has put it on its machines under the number that the event has
+    // An answer with leading zeros has put the order on its machines under the id that the event has.
     const number = this.rule.answerOrderId === undefined ? values['orderId'] : undefined;
     const orderIds = new Set([orderId, number ?? orderId]);
     this.answer(waiting, {
@@ -374,7 +374,7 @@ export class ErpRequests {
     return false;
   }
 
-  /** @param afterMs for how long the ERP asks to be left alone, in real milliseconds */
+  /** @param afterMs real milliseconds without requests, as the ERP asks */
   private failed(
     { waiting, isProbe }: Call,
     saidWhy: string,

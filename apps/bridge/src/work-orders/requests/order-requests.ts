@@ -18,15 +18,14 @@ import {
 } from './erp-requests.js';
 
 const REVIEW_MS = 1000;
-/** Reviews between two looks at how much waits. */
+/** Reviews between two checks of the number of waiting requests. */
 const REVIEWS_A_MOVE = 5;
-/** Requests of a partition that wait here. Beyond it those that wait longest are written again, behind the others. */
+/** The most waiting requests of a partition. The oldest beyond it are written again, behind the others. */
 const MOST_WAITING = 1000;
 
 /**
- * `machine-bridge.order-requests.v1`: orders that messages of the input only name. Each is asked for from its ERP, by
- * the rule that is for the message, and goes on as if the message had held it. Only these messages wait for an ERP:
- * what holds its order does not come here.
+ * `machine-bridge.order-requests.v1`: orders that input messages only name. Each is requested from its ERP by the rule
+ * of its message, and relayed as if the message had contained it. Only these messages wait for an ERP.
  */
 @Injectable()
 export class OrderRequests implements OnModuleDestroy {
@@ -78,7 +77,7 @@ export class OrderRequests implements OnModuleDestroy {
       message.abandon();
       return;
     }
-    // it may have waited in the queue
+    // The request may have waited in the queue.
     const sinceMs = realNowMs() - Math.max(0, realEpochMs() - request.receivedAt);
     const waiting = new WaitingRequest(request, message, ending, sinceMs);
     const erp = this.erps.get(request.rule);
@@ -91,7 +90,7 @@ export class OrderRequests implements OnModuleDestroy {
     erp.add(waiting);
   };
 
-  /** One function for all messages: a signal knows its listeners by identity. */
+  /** The same function for all messages: a signal drops a listener that is already registered. */
   private readonly dropLost = (): void => {
     for (const erp of this.erps.values()) erp.dropLost();
   };
@@ -104,7 +103,7 @@ export class OrderRequests implements OnModuleDestroy {
     void this.goOn(waiting, reply).catch((error: unknown) => waiting.message.fail(error, true));
   }
 
-  /** The order goes to the ledger, as if the message had held it. */
+  /** Relays the order to the ledger as if the message had contained it. */
   private async goOn(waiting: WaitingRequest, { messages, askedAt, gone }: Orders): Promise<void> {
     const { message, request, ending } = waiting;
     const { source, trace } = request;
@@ -115,7 +114,7 @@ export class OrderRequests implements OnModuleDestroy {
       gone === undefined
         ? relayed
         : relayed.map((order) => {
-            // of the numbers that it may be known by, one is answered for where it is known by none
+            // If neither of the two possible order ids is known, only one of them is answered.
             const isAnswered = order.orderId === request.orderId ? undefined : true;
             return { ...order, gone, isAnswered };
           });
@@ -159,7 +158,7 @@ export class OrderRequests implements OnModuleDestroy {
     if (this.reviews % REVIEWS_A_MOVE === 0) this.letOthersGoFirst();
   }
 
-  /** Writes again what waits longest in a partition of which too much waits. Order does not matter between requests. */
+  /** Writes the oldest requests of a partition again if too many wait. Requests have no order between them. */
   private letOthersGoFirst(): void {
     if (this.hold.isHeld) return;
     const erps = [...this.erps.values()];

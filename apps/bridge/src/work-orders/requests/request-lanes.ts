@@ -1,28 +1,28 @@
 import { type LaneEntry, LaneQueue } from '../../delivery/index.js';
 
-/** What waits for the answer to a GET, in the lane of its order: `machineId` is the id of that. */
+/** A request that waits for the answer to a GET, in the lane of its order; `machineId` is the order's id. */
 export interface Waiting extends LaneEntry {
-  /** Two requests of the same version need one answer; undefined where events do not say it. */
+  /** Two requests of the same version need one answer; undefined if events have no version. */
   readonly version: string | undefined;
-  /** Its partition was revoked: nobody takes the answer. */
+  /** Its partition was revoked; its answer is not used. */
   readonly isLost?: boolean;
-  /** GETs for the order that have failed since the last that did not. */
+  /** GETs for the order that have failed in a row. */
   failures: number;
-  /** Real milliseconds of the first answer in a row that the order is not there. */
+  /** Real milliseconds of the first answer, in a row of them, that the ERP does not have the order. */
   goneSinceMs: number | undefined;
 }
 
 /**
- * The orders to ask an ERP for, each in a lane of its own with at most one GET under way. Pure: times are handed in.
+ * The orders to request from an ERP, each in its own lane with at most one GET under way. Pure: times are handed in.
  *
- * A request that comes in while a GET is under way waits for the next one: the GET may have been answered before the
- * change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
+ * A request that arrives while a GET is under way waits for the next one: the GET may have been answered before the
+ * change that the request announces. Of several that wait the newest remains: one answer has the changes of all.
  */
 export class RequestLanes<W extends Waiting> {
   private readonly queue = new LaneQueue<W>({ maxMachines: 1, maxBytes: Infinity });
   private readonly inCall = new Map<string, W>();
 
-  /** Orders that no GET is under way for. */
+  /** Orders that wait, without those with a GET under way. */
   get waiting(): number {
     return this.queue.busyMachines - this.callsUnderWay;
   }
@@ -31,17 +31,17 @@ export class RequestLanes<W extends Waiting> {
     return this.inCall.size;
   }
 
-  /** Real milliseconds at which the next GET may begin; Infinity while none waits for its time. */
+  /** Real milliseconds at which the next GET may begin; Infinity if no order waits. */
   nextDueMs(nowMs: number): number {
     return this.queue.nextDueMs(nowMs);
   }
 
-  /** All that wait, those in a call left out. */
+  /** All waiting requests, without those with a GET under way. */
   waitingRequests(): Iterable<W> {
     return this.queue.allWaiting();
   }
 
-  /** Returns the request that another answers: the older that waited, or this one if its version is being asked for. */
+  /** Returns the request made unnecessary: the older waiting one, or this one if its version is being requested. */
   add(request: W): W | undefined {
     const { machineId, version } = request;
     const asked = this.inCall.get(machineId);
@@ -54,19 +54,19 @@ export class RequestLanes<W extends Waiting> {
     return older;
   }
 
-  /** Begins a GET for the order whose turn it is; undefined where none is ready. */
+  /** Begins a GET for the next order; undefined if none is ready. */
   take(nowMs: number): W | undefined {
     const [request] = this.queue.takeBatch(nowMs);
     if (request !== undefined) this.inCall.set(request.machineId, request);
     return request;
   }
 
-  /** The GET for the request has an answer; one that came meanwhile is ready for the next. */
+  /** Ends the GET for the request; a request that came meanwhile is ready for the next. */
   answered({ machineId }: W): void {
     if (this.inCall.delete(machineId)) this.queue.releaseMachine(machineId, 'unknown');
   }
 
-  /** The GET has to be made again, not before that time, for a newer request where one waits: returns whether so. */
+  /** Postpones the GET until `notBeforeMs`. Returns whether a newer request of the order waits, which replaces it. */
   postpone(request: W, notBeforeMs: number): boolean {
     const { machineId } = request;
     this.inCall.delete(machineId);
@@ -79,13 +79,13 @@ export class RequestLanes<W extends Waiting> {
     return newer !== undefined;
   }
 
-  /** Takes out what waits and is wanted no more. A GET under way goes on; its request is dropped as it ends. */
+  /** Removes and returns waiting requests. A GET under way continues; its request is dropped when it ends. */
   drop(isDropped: (request: W) => boolean): W[] {
     return this.queue.removeWaiting(isDropped);
   }
 }
 
-/** Lets a newer request go on where an older one of its order was. */
+/** Gives a newer request the failures of an older one of its order. */
 function inherit<W extends Waiting>(newer: W, { failures, goneSinceMs }: W): W {
   return Object.assign(newer, { failures, goneSinceMs });
 }
@@ -95,7 +95,7 @@ const KNOWN_MS = 300_000;
 const MOST_ANSWERS = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** An answer, the size it had, and when it came. */
+/** An answer, its size, and when it came. */
 export interface KnownAnswer<A> {
   version: string;
   answer: A;
@@ -104,7 +104,7 @@ export interface KnownAnswer<A> {
   atMs: number;
 }
 
-/** The last answers by order and version, so that events of one change need one GET. Bounded. Pure. */
+/** The latest answers by order and version, so that events of one change need one GET. Bounded. Pure. */
 export class KnownAnswers<A> {
   private readonly answers = new Map<string, KnownAnswer<A>>();
   private bytes = 0;

@@ -1,10 +1,10 @@
 import type { OutboundRecord, InputState, TransactedState } from '#libs/kafka';
 
 /**
- * One partition of state as the bridge gives it out, without Kafka.
+ * One partition of keyed state, without Kafka.
  *
- * @param values what it was restored with; stays as it is
- * @param name of its topic, in full
+ * @param values the initial values, which are copied
+ * @param name full name of its topic
  */
 export function ownedState<V>(
   values: ReadonlyMap<string, V> = new Map(),
