@@ -1,15 +1,15 @@
-/** What a call is made by, from its slot until it is sent. */
+/** The conditions of a call, from its slot until it is sent. */
 export interface CallPermit {
   /** Aborts when the call is to be cut off. */
   readonly signal: AbortSignal;
-  /** Why the call may not begin any more, asked last of all: it has waited, or the process was suspended. */
+  /** Why the call may not be sent after all; checked last, because it has waited, or the process was suspended. */
   readonly objection: () => Error | undefined;
 }
 
 /** A rate limit, under which each call waits for its turn. */
 export interface CallTurns {
   awaitTurn: (kind: 'command') => Promise<void>;
-  /** A turn that has come is not used. */
+  /** Returns an unused turn. */
   returnTurn: () => void;
 }
 
@@ -18,10 +18,10 @@ interface Waiting {
   onSlots: () => void;
 }
 
-/** So many tasks at once: whoever wants to begin one asks for a slot, or several, first come, first served. */
+/** Limits concurrent tasks. A task waits for one or several slots, in the order of requests. */
 export class Semaphore {
   private readonly waiting: Waiting[] = [];
-  /** Who is served next, the very first last: to shift tens of thousands would move all of them each time. */
+  /** The next requests in reverse order: `shift` on tens of thousands would move all of them each time. */
   private upNext: Waiting[] = [];
   private inUse = 0;
 
@@ -31,13 +31,13 @@ export class Semaphore {
     return this.inUse;
   }
 
-  /** Calls back with the slots, for {@link release} to give back; who asks for more than there are has all alone. */
+  /** Calls back with the slots, to be returned by {@link release}. A request above the limit waits for all of them. */
   acquire(onSlots: () => void, slots = 1): void {
     this.waiting.push({ slots, onSlots });
     this.serve();
   }
 
-  /** Takes a slot without waiting, and returns whether one was free for it. */
+  /** Acquires a slot if one is free; returns whether it did. */
   tryAcquire(): boolean {
     if (this.first !== undefined || !this.isFree(1)) return false;
     this.inUse += 1;
@@ -84,9 +84,9 @@ export class Semaphore {
 }
 
 /**
- * The calls that may be under way at once, whatever flow they belong to. While paused, no call begins: partitions may be
- * on their way to another process, and the machines in them must not be called by two. Under a rate limit the first to
- * ask waits for a turn: it chooses what to send when it has the slot, which is then what is newest.
+ * Limits the concurrent calls of all flows. While paused, no call begins: partitions may be moving to another process,
+ * and two processes must not call the same machine. Under a rate limit the first request waits for a turn, and the
+ * caller chooses its batch only once it has the slot: the newest commands go.
  */
 export class CallSlots extends Semaphore {
   private isAwaitingTurn = false;
@@ -107,12 +107,12 @@ export class CallSlots extends Semaphore {
     super(limit);
   }
 
-  /** Not under a rate limit, whose turn has to be waited for. */
+  /** Never succeeds under a rate limit, where a call has to wait for its turn. */
   override tryAcquire(): boolean {
     return this.turns === undefined && super.tryAcquire();
   }
 
-  /** Gives back a slot in which no call has been made. */
+  /** Returns a slot in which no call has been made. */
   releaseUnused(): void {
     this.turns?.returnTurn();
     this.release();
@@ -127,7 +127,7 @@ export class CallSlots extends Semaphore {
     this.serve();
   }
 
-  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
+  /** Sets a condition, checked before each call begins and again before it is sent; {@link wake} reports its change. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }
@@ -142,7 +142,7 @@ export class CallSlots extends Semaphore {
     this.permit = { ...this.permit, signal: this.calls.signal };
   }
 
-  /** Resolves once no call is under way; at once when none is. */
+  /** Resolves once no call is under way. */
   idle(): Promise<void> {
     if (this.underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.whenIdle.push(resolve));
@@ -161,7 +161,7 @@ export class CallSlots extends Semaphore {
       this.isAwaitingTurn = true;
       void turns.awaitTurn('command').then(() => {
         this.isAwaitingTurn = false;
-        // paused meanwhile, perhaps
+        // The slots may have been paused meanwhile.
         if (this.mayGive()) this.give();
         else turns.returnTurn();
         this.serve();

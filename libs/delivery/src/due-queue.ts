@@ -1,6 +1,6 @@
 /**
- * What is due when, the earliest first: a binary heap. The times lie beside the items, for an object that
- * holds both, made anew a hundred thousand times a minute, would leave the heap of the process in shreds.
+ * Items by due time, the earliest first: a binary heap. Times and items are in separate arrays, because objects holding
+ * both, created a hundred thousand times a minute, would fragment the heap of the process.
  */
 export class DueQueue<T> {
   /** Infinity when empty. */
@@ -31,7 +31,7 @@ export class DueQueue<T> {
     }
   }
 
-  /** The one due at {@link earliestMs}; undefined when empty. */
+  /** Removes and returns the item due at {@link earliestMs}; undefined when empty. */
   take(): T | undefined {
     if (this.size === 0) return undefined;
     this.swap(0, this.size - 1);

@@ -1,13 +1,13 @@
 import { backOffMs, type BackOffOptions } from './back-off.js';
 
 const PROBE_BACK_OFF: BackOffOptions = { baseMs: 500, capMs: 5000 };
-/** A probe's wait is never shorter than this: full jitter alone could come to nothing. */
+/** The shortest wait for a probe: full jitter alone may give 0. */
 const LEAST_PROBE_WAIT_MS = 200;
 
 /**
- * A circuit breaker that is probed: while it is open, one call at a time is let through to see whether the service
- * answers again, after waits that grow. When it opens and closes is up to its subclass. Pure: times are real
- * milliseconds handed in.
+ * A circuit breaker with probes: while it is open, it admits one call at a time to test whether the service answers
+ * again, after growing waits. The subclass decides when it opens and closes. Pure: times are real milliseconds handed
+ * in.
  */
 export abstract class ProbingBreaker {
   protected nextProbeAtMs = 0;
@@ -21,7 +21,7 @@ export abstract class ProbingBreaker {
     return this.open;
   }
 
-  /** When the next probe may begin; undefined while closed, and while one is under way. */
+  /** When the next probe may begin; undefined while closed or while a probe is under way. */
   get nextProbeMs(): number | undefined {
     return this.open && !this.isProbing ? this.nextProbeAtMs : undefined;
   }
@@ -30,18 +30,18 @@ export abstract class ProbingBreaker {
     return !this.open || (!this.isProbing && nowMs >= this.nextProbeAtMs);
   }
 
-  /** A call begins that {@link admits} allowed; returns whether it is a probe. */
+  /** Records the begin of an admitted call; returns whether it is a probe. */
   callBegins(): boolean {
     this.isProbing = this.open;
     return this.isProbing;
   }
 
-  /** The probe was not made or says nothing: another one may be made at once. */
+  /** The probe was not made or proves nothing: another may begin at once. */
   probeWasVoid(): void {
     this.isProbing = false;
   }
 
-  /** Opens it, if need be, until a probe goes well: the next begins after `leastMs` or later. */
+  /** Opens the breaker if it is closed. The next probe begins after `leastMs` or later. */
   protected waitForProbe(nowMs: number, leastMs = 0): void {
     this.open = true;
     this.isProbing = false;
