@@ -14,22 +14,22 @@ import { isFinished } from './known-order.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
-  /** The message says how the order was before what is known. */
+  /** The message is older than the known order. */
   | { kind: 'superseded'; known: OrderSnapshot }
   /**
-   * A change of an order nobody has sent, all of it done. Not to be kept: what is older may still come, with
-   * operations that are not.
+   * A change of an unknown order, whose named operations are all done. Not to be stored: an older message may still
+   * come, with operations that are not done.
    */
   | { kind: 'nothing-left'; order: OrderSnapshot }
-  /** A change that is not enough to go by: nobody has sent the order, or its operations are forgotten. */
+  /** A change that does not suffice: the order is unknown, or its operations are forgotten. */
   | { kind: 'unknown-order' };
 
 /**
- * The order after a message. A snapshot replaces what is known, a change is laid over it; either is
- * superseded when it is older ({@link isOlderVersion}) and applied again when it is as old. The first that
- * is heard of an order may be a change if it says where at least one operation is to be done, or that the
- * order is over. Of an order that was finished the operations may be forgotten: a change that takes it up
- * again must say where one is done as well. A change that says nothing leaves the order as old as it was.
+ * Applies a message to an order. A snapshot replaces the known order, a change is merged into it. Either is superseded
+ * if it is older ({@link isOlderVersion}), and applied if it is as old. An unknown order may begin with a change if
+ * that says where at least one operation is to be done, or that the order is over. The operations of a finished order
+ * may be forgotten: a change that reopens it must also say where one is done. A change without content leaves the
+ * order's time as it is.
  */
 export function applyOrderMessage(
   known: OrderSnapshot | undefined,
@@ -52,7 +52,7 @@ export function applyOrderMessage(
 }
 
 /**
- * As an event that only names its order. It was made at a time, but counted by that it would supersede what its
+ * Whether a change only names its order. The event's own time must not count: it would supersede the order that the
  * receiver fetches because of it, which the sender dates by the change itself.
  */
 function saysNothing({ status, operations = [] }: OrderChange): boolean {
@@ -62,7 +62,7 @@ function saysNothing({ status, operations = [] }: OrderChange): boolean {
 function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
   const { orderId, changedAt, fence } = change;
   const status = change.status ?? known.status;
-  // what is kept of a finished order says nothing of the work that is taken up again
+  // The stored operations of a finished order say nothing of the work that is reopened.
   const [open, kept] = isFinished(known)
     ? [{ ...known, operations: [] }, known.operations]
     : [known, []];
@@ -83,7 +83,7 @@ function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
   return { kind: 'applied', order };
 }
 
-/** Something of it is to be done again, and nothing is known that could be. */
+/** Whether work is to be done again, and no operation is known that could be. */
 function isWithoutWork(known: OrderSnapshot, change: OrderChange, after: OrderSnapshot): boolean {
   if (isOver(after.status) || after.operations.length > 0) return false;
   const { operations = [] } = change;
@@ -105,7 +105,7 @@ function hasWorkLeft({ operations }: OrderSnapshot): boolean {
   return operations.some(({ status }) => !isOver(status));
 }
 
-/** Operations that are done say nothing of the others: taken for the whole order, they would make it finished. */
+/** Whether the change names only operations that are done. The order is not finished by them: there may be others. */
 function namesDoneAlone({ operations = [] }: OrderChange): boolean {
   return (
     operations.length > 0 &&
@@ -125,15 +125,15 @@ function operationsAfter(
 
 const FURTHEST_FIRST = ['started', 'held', 'released'] as const;
 
-/** Status of an order known by its operations alone. It is not over for those that are: there may be more. */
+/** Status of an order known only by operations. It is not over when those are: there may be others. */
 function furthest(operations: readonly OperationChange[]): OrderStatus {
   const found = FURTHEST_FIRST.find((status) => operations.some((each) => each.status === status));
   return found ?? 'planned';
 }
 
 /**
- * An operation that nobody has heard of joins if the change says where it is done. What the change replaces
- * goes, unless it is named again.
+ * Merges changes into the known operations. An unknown operation is added if the change says where it is done. The
+ * operations that the change replaces are removed unless it names them again.
  */
 function mergeOperations(
   known: readonly OrderOperation[],
@@ -154,7 +154,7 @@ function mergeOperations(
   );
 }
 
-/** What names no place goes for all places that are known of its operation. */
+/** Applies a change without a place to all known places of its operation. */
 function atEachPlace(
   changes: readonly OperationChange[],
   known: ReadonlyMap<string, OrderOperation>,
@@ -168,7 +168,7 @@ function atEachPlace(
   });
 }
 
-/** Ids of entries by that of the operation: to look at all entries for each of ten thousand changes takes seconds. */
+/** Ids of entries by operation id: to search all entries for each of ten thousand changes takes seconds. */
 function placesByOperation(known: Iterable<OrderOperation>): Map<string, string[]> {
   const places = new Map<string, string[]>();
   for (const entry of known) {
@@ -185,7 +185,7 @@ function hasPlace({ machineId, workCentre }: OperationChange): boolean {
   return machineId !== undefined || workCentre !== undefined;
 }
 
-/** A new work centre must not stand beside the machine of the old one. */
+/** Removes the place: a new work centre must not be combined with the machine of the old one. */
 function withoutPlace(operation: Partial<OrderOperation> | undefined): Partial<OrderOperation> {
   const rest: Partial<OrderOperation> = { ...operation };
   delete rest.machineId;
@@ -195,9 +195,9 @@ function withoutPlace(operation: Partial<OrderOperation> | undefined): Partial<O
 }
 
 /**
- * The operations of an order after a status of the order alone. What is done stays done, and what has been
- * started is not merely released. An order that is partly released says `released` for as long as some
- * operations are planned: so these follow it only from an order of which nothing was released.
+ * The operations of an order after a change of its status alone. Done operations stay done, and started ones do not go
+ * back to released. A partly released order has the status `released` while some operations are planned: so planned
+ * operations follow it only if none had been released before.
  */
 function operationsUnderStatus(
   known: Pick<OrderSnapshot, 'status' | 'operations'>,
@@ -228,7 +228,7 @@ function follow(operation: OrderStatus, order: OrderStatus): OrderStatus {
   }
 }
 
-/** Operations may have been released by messages of their own, which leave the order's status as it was. */
+/** Operations may be released by messages of their own, which leave the order's status as it was. */
 function wasReleased({
   status,
   operations,
@@ -239,7 +239,7 @@ function wasReleased({
 
 interface Replacement {
   isReplaced: (entry: OperationChange) => boolean;
-  /** The first entry known of the same operation: what the change does not say of a new one is as there. */
+  /** The first known entry of the same operation, which supplies the fields that the change leaves out. */
   predecessorOf: (entry: OperationChange) => OrderOperation | undefined;
 }
 
@@ -260,8 +260,8 @@ function replacementOf(
 }
 
 /**
- * By its own id, or by that without its place, which has to be the place that the entry names: `010/A` at work
- * centre B is an operation by itself.
+ * By the entry's id, or by its id without the place, which must be the entry's place: `010/A` at work centre B is an
+ * operation of its own.
  */
 function operationAmong(ids: ReadonlySet<string>): (entry: OperationChange) => string | undefined {
   return (entry) => {
@@ -271,7 +271,7 @@ function operationAmong(ids: ReadonlySet<string>): (entry: OperationChange) => s
   };
 }
 
-/** The operation that an entry is one place of; undefined of one that is an operation by itself. */
+/** The operation that the entry is one place of; undefined if the entry is an operation of its own. */
 function idWithoutPlace({ operationId, workCentre }: OperationChange): string | undefined {
   if (workCentre === undefined) return undefined;
   const suffix = operationIdAt('', workCentre);

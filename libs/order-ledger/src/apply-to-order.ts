@@ -17,37 +17,37 @@ import {
 } from './known-order.js';
 import { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
 
-/** The part of one message that is about one order. */
+/** The part of one message that concerns one order. */
 export interface ReceivedOrder {
-  /** In the order of the document; one at least. */
+  /** In the order of the document; at least one. */
   messages: readonly OrderMessage[];
   position: MessagePosition;
-  /** Machines it names that were refused when it was read: it is put on none of them where it is not listed already. */
+  /** Machines rejected when the message was read: the order is not put on them unless it is on their list already. */
   refused?: readonly string[] | undefined;
-  /** The order was refused for operations without a machine when it was read, and is not again. */
+  /** The order was rejected for operations without a machine when it was read; it is not rejected for them again. */
   wasUnmapped?: boolean | undefined;
 }
 
-/** An outcome of the order, beside those of the machines' lists. */
+/** An outcome of the order in addition to those of the machines' lists. */
 export type OrderFinding =
   | { kind: 'superseded'; machineId: string | null; detail: string }
-  /** `unmapped` are its operations without a machine, if it is rejected for them. */
+  /** `unmapped`: the operations without a machine, if they are the cause. */
   | { kind: 'rejected'; rejection: Rejection; unmapped?: readonly OrderOperation[] }
-  /** The order concerns no machine, and is applied. */
+  /** The order affects no machine, and is applied. */
   | { kind: 'taken-in' };
 
 export interface AppliedOrder {
-  /** The order as known from now on; undefined where it has not changed. */
+  /** The new known order; undefined if it has not changed. */
   known: KnownOrder | undefined;
-  /** What of it belongs on the list of each machine that it names or has left, which may be nothing. */
+  /** The order's operations on each machine that it names or has left; may be empty. */
   assignments: ReadonlyMap<string, readonly AssignedOperation[]>;
   findings: readonly OrderFinding[];
 }
 
 /**
- * Applies a message to an order. Pure: the known order changes by the returned value alone.
+ * Applies a message to an order. Pure: returns the new known order.
  *
- * @param latestSeconds epoch seconds after which no change can have been made; any can be if absent
+ * @param latestSeconds the latest possible time of a change, in epoch seconds; no limit if absent
  */
 export function applyToOrder(
   { messages, position, refused = [], wasUnmapped = false }: ReceivedOrder,
@@ -71,7 +71,7 @@ export function applyToOrder(
       rejected.push({ kind: 'rejected', rejection });
       continue;
     }
-    // A change names no machines by itself: it goes for those of the order.
+    // A change concerns the machines of the whole order.
     const isSnapshot = message.kind === 'snapshot';
     const order = met.kind === 'superseded' ? met.known : met.order;
     const { machines, unmapped, sharing } = placeOrder(
@@ -84,7 +84,7 @@ export function applyToOrder(
       continue;
     }
     isTakenIn = true;
-    // a whole order was mapped when it was read, but the map may be another one by now
+    // A whole order was mapped when it was read, but the map may have changed since.
     if (unmapped.length > 0 && !(isSnapshot && wasUnmapped)) {
       rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped), unmapped });
     }
@@ -102,7 +102,7 @@ export function applyToOrder(
   }
   const findings = [...rejected];
   for (const machineId of superseded) {
-    // a machine is answered once, and by what changes there if something does
+    // A machine gets one outcome, that of its change if there is one.
     if (assignments.has(machineId) || refused.includes(machineId)) continue;
     findings.push({ kind: 'superseded', machineId, detail: older ?? '' });
   }
@@ -114,12 +114,12 @@ export function applyToOrder(
 }
 
 /**
- * A whole order looks at its operations, a change at all that are known. So many take up to half a second; a document of
- * a megabyte may ask for a hundred times as many, and nothing else would go on meanwhile.
+ * A whole order takes a step for each of its operations, a change for each known one. This many take up to half a
+ * second; a document of a megabyte may ask for a hundred times as many, and block everything else meanwhile.
  */
 const MOST_STEPS = 1_000_000;
 
-/** At the most. */
+/** An upper bound. */
 function stepsOf(messages: readonly OrderMessage[], known: KnownOrder | undefined): number {
   let operations = known?.operations.length ?? 0;
   let steps = 0;
@@ -140,8 +140,8 @@ function tooLarge(messages: readonly OrderMessage[]): AppliedOrder {
 }
 
 /**
- * Resolves the version of an order. A message as old as the known order counts as newer: an ERP may change an order
- * twice in a second. But not when it was sent before the message of the known order: it would undo the later change.
+ * Applies a message unless it is older. A message as old as the known order counts as newer, because an ERP may change
+ * an order twice in a second; but not if it was sent before the known order's message, whose change it would undo.
  */
 function meet(
   known: KnownOrder | undefined,
@@ -157,7 +157,7 @@ function meet(
   return applyOrderMessage(order, message);
 }
 
-/** By what they were compared: counts of one counter come before times. */
+/** Says what was compared: counts of the same counter take precedence over times. */
 function whyOlder(received: OrderVersion, known: OrderVersion): string {
   const { fence } = received;
   return fence !== undefined && fence.counter === known.fence?.counter

@@ -1,10 +1,10 @@
-/** An operation on a machine's list, under the name it has there. */
+/** An operation on a machine's list, with its entry there. */
 export interface AssignedOperation {
   entry: string;
   operationId: string;
-  /** 1 or more; without one it comes last. */
+  /** 1 or more; operations without one come last. */
   sequence?: number;
-  /** Epoch seconds; without one it comes last. */
+  /** Epoch seconds; operations without one come last. */
   plannedStart?: number;
 }
 
@@ -12,30 +12,30 @@ type ListedOperation = readonly [orderId: string, AssignedOperation];
 
 interface MachineAssignments {
   readonly orderIds: Set<string>;
-  /** In working order; undefined until the list is asked for. */
+  /** In list order; undefined until the list is first requested. */
   drawn: ListedOperation[] | undefined;
-  /** The list as drawn, while nothing has changed since. */
+  /** The list, until an assignment changes. */
   list: readonly string[] | undefined;
 }
 
 const NO_ORDERS: readonly string[] = [];
 
-/** What of an order stands on a machine, by {@link assignmentKey}. */
+/** The operations of an order on a machine, by {@link assignmentKey}. */
 interface AssignmentStore<R> {
   get: (key: string) => readonly AssignedOperation[] | undefined;
   keys: () => Iterable<string>;
-  /** Forgets what is null. Returns the record of the change. */
+  /** Stores the operations, or deletes them if null. Returns the record of the change. */
   put: (key: string, operations: readonly AssignedOperation[] | null) => R;
 }
 
 /**
- * Which orders stand on which machine, and the list that makes of each. Once a machine's list has been
- * drawn it is kept up with what changes: to draw it from what is stored means to read all its orders.
+ * The orders on each machine, and the resulting lists. A machine's sorted operations are built once and then updated:
+ * building them means to read all its orders from the store.
  */
 export class AssignmentTable<R = void> {
   private readonly machines = new Map<string, MachineAssignments>();
 
-  /** @param store changed by the table alone */
+  /** @param store changed only by this table */
   constructor(private readonly store: AssignmentStore<R>) {
     for (const key of store.keys()) {
       const place = placeOfKey(key);
@@ -65,8 +65,8 @@ export class AssignmentTable<R = void> {
   }
 
   /**
-   * Puts what of the order stands on the machine from now on, which may be nothing. Returns what did before, and the
-   * record of the change; undefined where nothing has changed.
+   * Sets the order's operations on the machine, which may be none. Returns the former ones and the record of the
+   * change; undefined if there were none before either.
    */
   assign(
     machineId: string,
@@ -91,7 +91,7 @@ export class AssignmentTable<R = void> {
     return { before, record };
   }
 
-  /** Work order identifiers in the order they are to be worked on. */
+  /** Work order identifiers in the order in which they are to be worked on. */
   listOf(machineId: string): readonly string[] {
     const machine = this.machines.get(machineId);
     if (machine === undefined) return NO_ORDERS;
@@ -120,7 +120,7 @@ export class AssignmentTable<R = void> {
   }
 }
 
-/** By sequence, then planned start, then order and operation; what has none of the first two comes last. */
+/** By sequence, planned start, order id and operation id; operations without one of the first two come last. */
 export function inWorkingOrder(
   [orderA, a]: readonly [orderId: string, AssignedOperation],
   [orderB, b]: readonly [orderId: string, AssignedOperation],
@@ -138,21 +138,21 @@ function compare<T extends number | string>(a: T, b: T): number {
   return a < b ? -1 : 1;
 }
 
-/** What stands between the ids of a key: no id holds control characters. */
+/** Separates the ids of a key: ids contain no control characters. */
 const BETWEEN = '\u0000';
 
 export function assignmentKey(machineId: string, orderId: string): string {
   return `${machineId}${BETWEEN}${orderId}`;
 }
 
-/** Machine and order of a key; undefined for one that is none, as earlier versions have kept. */
+/** Machine and order of a key; undefined if it has another form, as earlier versions wrote. */
 export function placeOfKey(key: string): { machineId: string; orderId: string } | undefined {
   const end = key.indexOf(BETWEEN);
   if (end < 1) return undefined;
   return { machineId: key.slice(0, end), orderId: key.slice(end + 1) };
 }
 
-/** An operation without the fields' names, which would be more than all the rest. */
+/** An operation without field names, which would take more space than the values. */
 type StoredOperation = [
   entry: string,
   operationId: string,
@@ -166,7 +166,7 @@ export function toStoredAssignment(operations: readonly AssignedOperation[]): St
   });
 }
 
-/** Reads what the bridge itself has stored; undefined for what it has not. */
+/** Parses what the bridge has stored; undefined if it is not valid. */
 export function fromStoredAssignment(json: unknown): readonly AssignedOperation[] | undefined {
   if (!Array.isArray(json) || !json.every(Array.isArray)) return undefined;
   return (json as unknown as StoredOperation[]).map((stored) => {

@@ -1,8 +1,7 @@
 /**
- * The rules of the order ledger, pure: what a message makes of an order ({@link applyOrderMessage}), which version of an
- * order counts ({@link applyToOrder}), on which machines its
- * operations are ({@link placeOrder}), in which order a machine's list has them ({@link AssignmentTable}), and how
- * orders and assignments are stored.
+ * The rules of the order ledger, pure: how a message changes an order ({@link applyOrderMessage}), which version of an
+ * order counts ({@link applyToOrder}), on which machines its operations are ({@link placeOrder}), how a machine's list
+ * is sorted ({@link AssignmentTable}), and how orders and assignments are stored.
  */
 export { applyOrderMessage } from './apply-order-message.js';
 export {

@@ -10,23 +10,23 @@ import {
 export interface MessagePosition {
   partition: number;
   offset: number;
-  /** Epoch milliseconds, of its record: the only thing by which messages of different partitions can be compared. */
+  /** Timestamp of its record in epoch milliseconds; the only order between messages of different partitions. */
   recordedAt: number;
 }
 
 const SENDERS_DIFFER_MS = 60_000;
 
-/** Whether a message was sent before another, by its offset or else by its timestamp. */
+/** Whether a message was sent before another, by offset or else by timestamp. */
 export function isBefore(message: MessagePosition, other: MessagePosition): boolean {
   if (message.partition !== other.partition) return message.recordedAt < other.recordedAt;
-  // offsets begin anew in a topic that is created anew; senders' clocks differ a little
+  // A topic created again restarts its offsets. Senders' clocks differ a little.
   return message.offset < other.offset && message.recordedAt < other.recordedAt + SENDERS_DIFFER_MS;
 }
 
 /**
- * An order as last known: all it takes to place its operations again. Of a finished one its status, its time and the
- * sender's count are kept, so that no older message brings it back, and two operations of each machine that had several,
- * as done: one that is taken up again has its former name on the list.
+ * An order as last known, sufficient to place its operations again. Of a finished order only the status, the time and
+ * the sender's count are kept, so that no older message reopens it, and two operations, as done, of each machine that
+ * had several: if it is reopened, its entries there have their former names.
  */
 export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   /** Machines that have it on their list. */
@@ -42,7 +42,7 @@ export function toKnownOrder(
   sharing: readonly OrderOperation[],
 ): KnownOrder {
   const { changedAt, status, fence } = order;
-  // Written out: this runs for every order, and to spread objects takes several times as long.
+  // Written out field by field: this runs for every order, and object spread takes several times as long.
   const known: KnownOrder = isFinished(order)
     ? {
         changedAt,
@@ -60,14 +60,14 @@ function asDone(operation: OrderOperation, ofOrder: OrderStatus): OrderOperation
   return isOver(operation.status) ? operation : { ...operation, status: ofOrder };
 }
 
-/** Whether it is dated by a time that no clock can have shown yet: earlier versions took such messages. */
+/** Whether the order has a time that no clock can have shown yet, which earlier versions accepted. */
 export function isAhead({ changedAt }: KnownOrder, latestSeconds: number): boolean {
   return changedAt > latestSeconds;
 }
 
 /**
- * What is known, but for a time that cannot be, which would have everything to come taken for older: it counts as
- * old as the message, so that of the two the later in the log is the newer.
+ * The known order, with an impossible time replaced by the message's: otherwise all later messages would count as
+ * older. Of the two, the later in the log is then the newer.
  */
 export function believedOf(
   known: KnownOrder | undefined,
@@ -79,8 +79,7 @@ export function believedOf(
 }
 
 /**
- * An order that is over takes its operations with it, whatever they still say of themselves; one that is not
- * is finished when it has no operation left to do.
+ * Whether an order is finished: by its own status, whatever its operations say, or because all its operations are over.
  */
 export function isFinished({
   status,
@@ -89,7 +88,7 @@ export function isFinished({
   return isOver(status) || operations.every((each) => isOver(each.status));
 }
 
-/** How an order is stored: without the fields' names, which would be more than all the rest. */
+/** An order as stored, without field names, which would take more space than the values. */
 type StoredOrder = [
   changedAt: number,
   offset: number,
@@ -101,10 +100,10 @@ type StoredOrder = [
   recordedAt: number,
 ];
 
-/** From the source sequence on. */
+/** The fields from the source sequence on. */
 type StoredOrderEnd = Partial<[SourceSequence | null, number, number]>;
 
-/** The fields of an operation in the order in which they are stored; new ones come last. */
+/** The fields of an operation, in the order in which they are stored; new ones are appended. */
 const FIELDS = [
   'operationId',
   'status',
@@ -124,11 +123,11 @@ export function toStoredOrder(order: KnownOrder): StoredOrder {
   return [changedAt, offset, status, machineIds, operations, fence, partition, recordedAt];
 }
 
-/** Reads what the bridge itself has stored; undefined for what it has not. */
+/** Parses what the bridge has stored; undefined if it is not valid. */
 export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
   const [changedAt, offset, status, machineIds, stored] = json as StoredOrder;
-  // records of earlier versions end here, or with the sequence, or have more fields
+  // Records of earlier versions end here or after the sequence, or have more fields.
   const [fence = null, partition = -1, recordedAt = 0] = json.slice(5) as StoredOrderEnd;
   const operations = stored.map((values) => {
     const present = FIELDS.flatMap((field, index) => {
@@ -145,15 +144,15 @@ export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   return order;
 }
 
-/** A message is hardly older than the last so many orders of its partition; they take a few megabytes. */
+/** Finished orders remembered by partition, a few megabytes. A message is hardly older than that many orders. */
 const REMEMBERED = 50_000;
 
-/** In which order orders were finished, so that those finished longest ago can be forgotten. */
+/** The sequence in which orders were finished, so that the oldest can be forgotten. */
 export class FinishedOrders {
-  /** A set keeps the order of insertion. */
+  /** In the order of insertion. */
   private readonly orderIds: Set<string>;
 
-  /** @param oldestFirst those known to be finished */
+  /** @param oldestFirst the finished orders */
   constructor(
     oldestFirst: Iterable<string> = [],
     private readonly remembered = REMEMBERED,
@@ -161,9 +160,9 @@ export class FinishedOrders {
     this.orderIds = new Set(oldestFirst);
   }
 
-  /** Returns those finished longest ago that are forgotten for it. */
+  /** Adds a finished order; returns the oldest ones, which are forgotten for it. */
   finished(orderId: string): string[] {
-    // Taking the order out first makes it the youngest.
+    // Deleting the order first makes it the youngest.
     this.orderIds.delete(orderId);
     this.orderIds.add(orderId);
     const forgotten: string[] = [];
@@ -175,7 +174,7 @@ export class FinishedOrders {
     return forgotten;
   }
 
-  /** The order is open again. */
+  /** Removes a reopened order. */
   delete(orderId: string): void {
     this.orderIds.delete(orderId);
   }

@@ -7,11 +7,11 @@ const LISTED: ReadonlySet<OrderStatus> = new Set(['released', 'started', 'held']
 export type MachineOf = (operation: OrderOperation) => string | undefined;
 
 interface PlacedOrder {
-  /** What of it belongs on the list of each machine it names, which may be nothing. */
+  /** The operations that belong on the list of each machine that the order names; may be empty. */
   machines: ReadonlyMap<string, readonly AssignedOperation[]>;
-  /** Operations that should be on a list and have no machine. */
+  /** Operations that should be on a list but have no machine. */
   unmapped: readonly OrderOperation[];
-  /** Two of the operations of each machine that has several, which is why names of entries there have their ids. */
+  /** Two operations of each machine that has several, because of which the entries there include operation ids. */
   sharing: readonly OrderOperation[];
 }
 
@@ -37,7 +37,7 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
     if (operations.length > 1) sharing.push(...operations.slice(0, 2));
     for (const { operationId, status, sequence, plannedStart } of isOver ? [] : operations) {
       if (!LISTED.has(status)) continue;
-      // It counts all operations of the order there: the name does not change when one is done.
+      // Counts all operations of the order there, so that the entry's name does not change when one is done.
       const entry = operations.length === 1 ? order.orderId : `${order.orderId}-${operationId}`;
       const operation: AssignedOperation = { entry, operationId };
       if (sequence !== undefined && sequence !== 0) operation.sequence = sequence;
@@ -51,13 +51,13 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
 const PLACES_NAMED = 5;
 const WITHOUT_PLANT = ', which names no plant: its work centre has to be that of one plant alone';
 
-/** Why operations that have no machine are refused: one reason for all of an order. */
+/** One rejection for all operations of an order that have no machine. */
 export function rejectUnmapped(orderId: string, unmapped: readonly OrderOperation[]): Rejection {
   const places = unmapped.map(({ plant, workCentre }) => `${plant ?? '?'}/${workCentre ?? '?'}`);
   const distinct = [...new Set(places)];
   const more = distinct.length - PLACES_NAMED;
   const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  // the map may have the work centre, for several plants
+  // The map may have the work centre for several plants.
   const hint = unmapped.some(({ plant }) => plant === undefined) ? WITHOUT_PLANT : '';
   const detail = `no machine is mapped for plant/work centre ${named} of order ${orderId}${hint}`;
   return { code: 'unmapped-work-centre', detail };

@@ -11,13 +11,13 @@ import {
   applyToOrder,
 } from '#libs/order-ledger';
 
-/** The effect that a document would have. */
+/** The effect of a document. */
 export interface PreviewedDocument {
   messages: readonly OrderMessage[];
-  /** Machines whose lists it would set. */
+  /** Machines whose lists would be set. */
   machineIds: readonly string[];
   rejections: readonly Rejection[];
-  /** Details of parts that are older than what is known, and change nothing. */
+  /** Details of parts that are older than the known order, and change nothing. */
   superseded: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export class OrderPreview {
     private readonly clock = new Clock(),
   ) {}
 
-  /** Call in the order of the messages, one at a time. */
+  /** Must be called in the order of the messages, one at a time. */
   async previewDocument(document: OrderDocument): Promise<Parsed<PreviewedDocument>> {
     const messages = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
     if (!messages.ok) return messages;
@@ -69,14 +69,14 @@ export class OrderPreview {
 
   private readonly machineOf: MachineOf = (operation) => this.erp.equipmentMap.machineOf(operation);
 
-  /** The bridge rejects these when it reads a document. */
+  /** The rejections that the bridge makes when it reads the document. */
   private unmappedOf({ kind, order }: OrderMessage): Rejection[] {
     if (kind === 'change') return [];
     const { unmapped } = placeOrder(order, this.machineOf);
     return unmapped.length === 0 ? [] : [rejectUnmapped(order.orderId, unmapped)];
   }
 
-  /** The final list of each machine that a document concerned. */
+  /** The final list of each affected machine. */
   lists(): [machineId: string, workingOrders: readonly string[]][] {
     return [...this.machineIds]
       .sort()
