@@ -21,16 +21,16 @@ const PARTITIONS = 2;
 const SLOTS = 2;
 const MAX_MACHINES = 3;
 const LINGER_MS = 20;
-/** With the longest back-off, and every call going well, far more than it takes. */
+/** Far more than the deliveries take with the longest back-off once every call succeeds. */
 const DRAIN_STEPS = 5000;
 const DRAIN_STEP_MS = 100;
 
-/** What a command is judged by before its first call. */
+/** The admission of a command before its first call. */
 interface Terms {
   verdict: 'go' | 'rejected';
-  /** Milliseconds; 0 for what is known without a look-up. */
+  /** Milliseconds; 0 without a look-up. */
   lookUpMs: number;
-  /** Milliseconds until its time has come. */
+  /** Milliseconds until its time comes. */
   dueInMs: number;
   unavailableTimes: number;
 }
@@ -92,7 +92,7 @@ const steps = fc.array(
 );
 
 interface Payload extends Terms, ListTerms {
-  /** Counts the messages in the order they came. */
+  /** Number of the message, in the order of receipt. */
   number: number;
   dueMs: number;
 }
@@ -106,10 +106,10 @@ interface Delivered {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A flow, the service and Kafka around it; says at once when a rule is broken. */
+/** A flow with the service and Kafka around it; throws at once when a rule is broken. */
 class World {
   readonly delivered: Delivered[] = [];
-  /** Of each machine, the messages that a call has answered, in the order of the calls. */
+  /** By machine, the messages that a call has answered, in the order of the calls. */
   readonly settled = new Map<string, number[]>();
   readonly slots = new CallSlots(SLOTS);
   readonly dispatcher: CommandDispatcher<Payload>;
@@ -173,7 +173,7 @@ class World {
     await nextTurn();
   }
 
-  /** From now on everything goes well. */
+  /** From now on every call and look-up succeeds. */
   async drain(): Promise<void> {
     await this.take({ do: 'resume' });
     for (let step = 0; step < DRAIN_STEPS; step += 1) {
@@ -188,7 +188,7 @@ class World {
   private submit({ machine, partition, terms, list }: Extract<Step, { do: 'submit' }>): void {
     const number = this.delivered.length;
     const machineId = `M-${machine}`;
-    // Lists drawn from orders come through the partitions of the orders, all others through their machine's.
+    // Lists of the ledger come through the partitions of the orders, all others through their machine's.
     const from = list.cumulative && this.shares ? partition : machine % PARTITIONS;
     const revoked = this.owners[from]!.signal;
     const delivered: Delivered = { machineId, revoked, ends: [], results: [] };
@@ -219,7 +219,7 @@ class World {
     const { lookUpMs } = payload;
     if (lookUpMs === 0) return this.judge(payload);
     payload.lookUpMs = 0;
-    // A look-up is made on behalf of one message, and ends with its partition.
+    // A look-up is made for one message, and is aborted with its partition.
     const { revoked } = waiters[0]!.results.message;
     return new Promise((resolve, reject) => {
       revoked.addEventListener('abort', () => reject(revoked.reason as Error));
@@ -278,7 +278,7 @@ function precedenceOf(older: Payload, newer: Payload): Precedence {
   return isOlder ? 'older' : 'newer';
 }
 
-describe('CommandDispatcher, whatever comes in whatever order', () => {
+describe('CommandDispatcher, with any sequence of steps', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
   });

@@ -22,14 +22,14 @@ import { CallPace } from './service-caller.js';
 
 const APPLIED_AT = 1_763_680_000;
 const AN_HOUR_MS = 3_600_000;
-/** The least wait for a probe, and more than the shortest back-off, which is next to nothing here. */
+/** The shortest wait for a probe, which is longer than the shortest back-off. */
 const PROBE_WAIT_MS = 200;
 const LINGER_MS = 20;
 
 const applied: ServiceAnswer = { kind: 'data' };
 const away: ServiceAnswer = { kind: 'retry', afterMs: null, error: new Error('HTTP 503') };
 const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'not of this plant' };
-/** Not listed by the interface. */
+/** A status that the interface does not list. */
 const notFound: ServiceAnswer = { kind: 'rejected', status: 404, detail: 'HTTP 404' };
 const noToken: ServiceAnswer = { kind: 'unauthorised', status: 401 };
 const noRight: ServiceAnswer = { kind: 'unauthorised', status: 403 };
@@ -40,10 +40,10 @@ function awayFor(afterMs: number): ServiceAnswer {
   return { kind: 'retry', afterMs, error: new Error('HTTP 429') };
 }
 
-/** Lets everything happen that is due within so many milliseconds. */
+/** Advances the timers. */
 const pass = (ms = 5): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-/** A message with a command for one machine, what it was answered and how it ended. */
+/** A message with a command for one machine, its results and how it ended. */
 interface Delivered {
   readonly results: CommandResult[];
   readonly ends: ('finished' | 'abandoned' | Error)[];
@@ -51,21 +51,21 @@ interface Delivered {
 
 type Reply = (answer: ServiceAnswer | Error) => void;
 
-/** A flow over a service that answers as the test says. Commands go by names like `mill1`: machine and number. */
+/** A flow with a service that answers as the test says. Commands have names like `mill1`: machine and number. */
 class Flow {
-  /** What each call was for. */
+  /** The names of the commands of each call. */
   readonly calls: string[][] = [];
   readonly ownership = new AbortController();
   readonly deferred: CommandWaiter[] = [];
   readonly dispatcher: CommandDispatcher<string>;
   readonly slots: CallSlots;
-  /** What the service says to a call; one that it says nothing to hangs until {@link reply}. */
+  /** The service's answer to a call; if undefined, the call hangs until {@link reply}. */
   service: (names: readonly string[]) => CallAnswer | undefined = () => applied;
-  /** What the service says to a call that names no machine. */
+  /** The service's answer to an empty call. */
   empty: ServiceAnswer = refused;
   emptyCalls = 0;
   admit: (name: string) => Admission | Promise<Admission> = () => GO;
-  /** What a call waits for before it is sent. */
+  /** A promise that a call waits for before it is sent. */
   connected: Promise<void> | undefined;
   private readonly bytesOf = new Map<string, number>();
   private readonly hanging: { names: string[]; reply: Reply }[] = [];
@@ -92,13 +92,13 @@ class Flow {
     });
   }
 
-  /** What is not over yet. */
+  /** Messages that have not ended. */
   get left(): object {
     const { busyMachines, waiting, waiters } = this.dispatcher;
     return { busyMachines, waiting, waiters: waiters.size, underWay: this.slots.underWay };
   }
 
-  /** Calls the service has not answered yet, by what they are for. */
+  /** Calls that the service has not answered, by the names of their commands. */
   get underWay(): string[][] {
     return this.hanging.map(({ names }) => names);
   }
@@ -121,14 +121,14 @@ class Flow {
     return delivered;
   }
 
-  /** Submits them, and lets the time pass in which they wait for others. */
+  /** Submits the commands and waits until they have lingered. */
   async submitAll(...names: string[]): Promise<Delivered[]> {
     const delivered = names.map((name) => this.submit(name));
     await pass(LINGER_MS);
     return delivered;
   }
 
-  /** The service answers, or breaks off, the call that the command is part of. */
+  /** Answers, or breaks off, the call that includes the command. */
   async reply(name: string, answer: ServiceAnswer | Error, thenMs?: number): Promise<void> {
     const call = this.hanging.find(({ names }) => names.includes(name));
     if (call === undefined) throw new Error(`no call for ${name} is under way`);
@@ -156,7 +156,7 @@ class Flow {
       };
       const call = { names, reply };
       this.hanging.push(call);
-      // all calls have one signal
+      // All calls have the same signal.
       const leave = onAbort(signal, () => reply(signal.reason as Error));
     });
   }
@@ -193,12 +193,12 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return { promise, resolve };
 }
 
-/** Rejects as a look-up does that is made for a message whose partition is lost. */
+/** Rejects like a look-up for a message whose partition is revoked. */
 function untilLost(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => onAbort(signal, () => reject(signal.reason as Error)));
 }
 
-/** Holds these until their time. */
+/** Delays these commands until their time. */
 function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
   const dueMs = realNowMs() + ms;
   return (name) => {
@@ -210,7 +210,7 @@ function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
 describe('CommandDispatcher', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
-    // the shortest back-off there is
+    // The shortest back-off.
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
@@ -226,7 +226,7 @@ describe('CommandDispatcher', () => {
     });
 
     it.each(['data', 'noData'] as const)(
-      'takes %s for applied, by the clock of the plant, and is idle then',
+      'treats %s as applied, dates it by the clock of the plant, and is idle afterwards',
       async (kind) => {
         flow.service = () => ({ kind });
         const [only] = await flow.submitAll('mill1');
@@ -236,10 +236,10 @@ describe('CommandDispatcher', () => {
       },
     );
 
-    it('calls again for what becomes ready between two looks at the clock', async () => {
+    it('calls for a machine that becomes ready between two readings of the clock', async () => {
       const now = performance.now.bind(performance);
       let looks = 0;
-      // Time goes on while the dispatcher decides: one of these back-offs ends right between.
+      // Time passes while the dispatcher decides: one of these back-offs ends between two readings.
       jest.spyOn(performance, 'now').mockImplementation(() => now() + (looks += 1) * 0.7);
       const flow = new Flow({});
       for (let step = 1; step <= 40; step += 1) {
@@ -266,7 +266,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('waits at least as long as Retry-After asks, that machine alone and without a slot', async () => {
+    it('lets only the machine wait for its Retry-After, without a slot', async () => {
       flow = new Flow({ ...options, slots: new CallSlots(1) });
       const calledMs: number[] = [];
       flow.service = ([name]) => {
@@ -283,7 +283,7 @@ describe('CommandDispatcher', () => {
       expect(second - first).toBeLessThan(910);
     });
 
-    it('rejects what is refused by itself', async () => {
+    it('rejects a command that is refused alone', async () => {
       flow.service = ([name]) => (name === 'mill1' ? refused : applied);
       const [mill] = await flow.submitAll('mill1');
       const [next] = await flow.submitAll('mill2');
@@ -300,7 +300,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([['mill1'], ['mill2']]);
     });
 
-    it('does not lose its machines when a call throws', async () => {
+    it('sends its commands again when a call throws', async () => {
       flow.service = () => {
         if (flow.calls.length === 1) throw new Error('a defect');
         return flow.calls.length === 2 ? undefined : applied;
@@ -314,7 +314,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('says once that a command has waited long, not of one that is final in time, and rests while nobody waits', async () => {
+    it('defers a command once, none that is final in time, and stops its timer while no command waits', async () => {
       flow = new Flow({ ...options, deferredAfterMs: 3000 });
       flow.service = ([name]) => (name === 'mill1' ? awayFor(1400) : applied);
       await flow.submitAll('lathe1');
@@ -327,20 +327,20 @@ describe('CommandDispatcher', () => {
       expect(flow.deferred).toMatchObject([{ machineId: 'mill' }]);
     });
 
-    describe('as to whether a command may be sent', () => {
+    describe('admission', () => {
       const unknown = { code: 'unknown-machine', detail: 'no mill' } as const;
 
       const atOnce = (admission: Admission): Admission => admission;
       const byLookUp = (admission: Admission): Promise<Admission> => Promise.resolve(admission);
 
       describe.each([
-        ['that is known', atOnce],
-        ['that is looked up', byLookUp],
+        ['without a look-up', atOnce],
+        ['by a look-up', byLookUp],
       ])('%s', (__, answer) => {
         it.each<Admission & { kind: 'rejected' | 'superseded' }>([
           { kind: 'rejected', rejection: unknown },
           { kind: 'superseded', detail: 'a newer one is applied' },
-        ])('ends without a call what is $kind', async (admission) => {
+        ])('ends a $kind command without a call', async (admission) => {
           flow.admit = () => answer(admission);
           const [mill] = await flow.submitAll('mill1');
           const result = { machineId: 'mill', attempts: 0, ...admission };
@@ -349,7 +349,7 @@ describe('CommandDispatcher', () => {
           expect(flow.dispatcher.busyMachines).toBe(0);
         });
 
-        it('holds what is not due yet, and asks again then', async () => {
+        it('delays a command until its time, and checks it again then', async () => {
           const admission = dueIn(500, 'mill1');
           flow.admit = (name) => answer(admission(name));
           const [mill, lathe] = await flow.submitAll('mill1', 'lathe1');
@@ -379,7 +379,7 @@ describe('CommandDispatcher', () => {
           });
         });
 
-        it('keeps nobody else waiting for the time that look-ups were asked to wait', async () => {
+        it('does not delay other machines by the Retry-After of a look-up', async () => {
           flow.admit = (name) => answer(name === 'good1' ? GO : { ...noInfo, afterMs: AN_HOUR_MS });
           await flow.submitAll('a1', 'b1', 'c1', 'd1', 'e1');
           expect(flow.dispatcher.status.breaker.openBecause).toBe('getMachineInfo: HTTP 503');
@@ -389,7 +389,7 @@ describe('CommandDispatcher', () => {
           expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
         });
 
-        it('counts no look-up as a call, neither in what is published nor for the wait after a call', async () => {
+        it('does not count look-ups as calls, neither in outcomes nor in the back-off', async () => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
           flow = new Flow({ deferredAfterMs: 1000 });
           let asked = 0;
@@ -407,7 +407,7 @@ describe('CommandDispatcher', () => {
           expect(calledMs[1]! - calledMs[0]!).toBeLessThanOrEqual(1000);
         });
 
-        it('handles the messages behind what fails in a way of our own making anew', async () => {
+        it('handles a message again after a bug of the bridge', async () => {
           const bug = new Error('a bug');
           flow.admit = (name) => {
             if (name !== 'mill1') return answer(GO);
@@ -422,7 +422,7 @@ describe('CommandDispatcher', () => {
           expect(flow.slots.underWay).toBe(0);
         });
 
-        it('answers each machine of such a message once: others of it end before it is handled anew', async () => {
+        it('publishes one result for each machine of such a message', async () => {
           const results: CommandResult[] = [];
           let failures = 0;
           const message = inboundMessage({
@@ -463,7 +463,7 @@ describe('CommandDispatcher', () => {
         });
       });
 
-      it('asks no more than once a call', async () => {
+      it('checks a command once before each call', async () => {
         let asked = 0;
         flow.service = () => (flow.calls.length < 3 ? away : applied);
         flow.admit = () => Promise.resolve(GO).finally(() => (asked += 1));
@@ -472,7 +472,7 @@ describe('CommandDispatcher', () => {
         expect({ asked, calls: flow.calls.length }).toEqual({ asked: 3, calls: 3 });
       });
 
-      it('lets the machine alone wait that is looked up, and takes no slot for it', async () => {
+      it('lets only the machine wait that is looked up, without a slot', async () => {
         flow = new Flow({ ...options, slots: new CallSlots(1) });
         const lookUp = pending<Admission>();
         flow.admit = (name) => (machineOf(name) === 'mill' ? lookUp.promise : GO);
@@ -487,7 +487,7 @@ describe('CommandDispatcher', () => {
       });
 
       it.each([
-        ['comes to nothing', (lost: Promise<never>) => lost],
+        ['is aborted', (lost: Promise<never>) => lost],
         ['finds the machine all the same', (lost: Promise<never>) => lost.catch(() => GO)],
       ])('makes no call when the partition is lost and the look-up %s', async (__, lookUp) => {
         const lost = untilLost(flow.ownership.signal);
@@ -501,8 +501,8 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    describe('when partitions are lost', () => {
-      it('lets go at once of what waits, and does not send it', async () => {
+    describe('when partitions are revoked', () => {
+      it('abandons waiting commands at once, and does not send them', async () => {
         flow = new Flow({ ...options, slots: new CallSlots(1) });
         flow.service = hang;
         await flow.submitAll('mill1');
@@ -514,7 +514,7 @@ describe('CommandDispatcher', () => {
         await pass(LINGER_MS);
         elsewhere.abort(stopping);
         for (const it of lost) expect(it).toEqual({ results: [], ends: ['abandoned'] });
-        // what comes only now as well
+        // A command submitted after the revocation.
         const late = flow.submit('press1', { ownership: elsewhere });
         expect(late).toEqual({ results: [], ends: ['abandoned'] });
         await flow.reply('mill1', applied);
@@ -525,24 +525,21 @@ describe('CommandDispatcher', () => {
       it.each([
         ['taken', applied],
         ['refused', refused],
-      ])(
-        'answers what is under way once it is %s, and calls nothing more',
-        async (kind, answer) => {
-          flow.service = hang;
-          const [mill] = await flow.submitAll('mill1');
-          const [next] = await flow.submitAll('mill2');
-          expect(flow.left).toMatchObject({ busyMachines: 1, waiting: 1 });
-          flow.ownership.abort(stopping);
-          expect(mill).toEqual({ results: [], ends: [] });
-          await flow.reply('mill1', answer);
-          const result = { kind: kind === 'taken' ? 'applied' : 'rejected', attempts: 1 };
-          expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
-          expect(next).toEqual({ results: [], ends: ['abandoned'] });
-          expect(flow.calls).toEqual([['mill1']]);
-        },
-      );
+      ])('ends a call under way once it is %s, and makes no other', async (kind, answer) => {
+        flow.service = hang;
+        const [mill] = await flow.submitAll('mill1');
+        const [next] = await flow.submitAll('mill2');
+        expect(flow.left).toMatchObject({ busyMachines: 1, waiting: 1 });
+        flow.ownership.abort(stopping);
+        expect(mill).toEqual({ results: [], ends: [] });
+        await flow.reply('mill1', answer);
+        const result = { kind: kind === 'taken' ? 'applied' : 'rejected', attempts: 1 };
+        expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
+        expect(next).toEqual({ results: [], ends: ['abandoned'] });
+        expect(flow.calls).toEqual([['mill1']]);
+      });
 
-      it('sends nothing for what still waits for a connection by then', async () => {
+      it('does not send a call that still waits for a connection', async () => {
         const connection = pending<undefined>();
         flow.connected = connection.promise;
         const [mill] = await flow.submitAll('mill1');
@@ -556,7 +553,7 @@ describe('CommandDispatcher', () => {
     });
 
     describe('while the slots are paused', () => {
-      it('begins no call, and makes up for that afterwards', async () => {
+      it('begins no call, and begins them when resumed', async () => {
         flow.slots.pause();
         const [mill] = await flow.submitAll('mill1');
         await pass(AN_HOUR_MS);
@@ -566,7 +563,7 @@ describe('CommandDispatcher', () => {
         expect(mill).toMatchObject({ ends: ['finished'] });
       });
 
-      it('sends nothing that was given a slot before and waits for a connection since', async () => {
+      it('does not send a call that had its slot and waits for a connection', async () => {
         const connection = pending<undefined>();
         flow.connected = connection.promise;
         const [mill] = await flow.submitAll('mill1');
@@ -579,11 +576,11 @@ describe('CommandDispatcher', () => {
         flow.slots.resume();
         await pass();
         expect(flow.calls).toEqual([['mill1']]);
-        // the call that was held back is none
+        // The call that was not sent does not count.
         expect(mill).toMatchObject({ results: [{ attempts: 1 }], ends: ['finished'] });
       });
 
-      it('makes what is cut off anew, which is no failure', async () => {
+      it('repeats a call that was cut off, without counting a failure', async () => {
         flow.service = hang;
         const delivered = await flow.submitAll(...EIGHT);
         const before = flow.underWay;
@@ -601,12 +598,12 @@ describe('CommandDispatcher', () => {
           await flow.reply(name, applied);
         }
         for (const { ends } of delivered) expect(ends).toEqual(['finished']);
-        // the service may have carried out the first call
+        // The service may have carried out the first call.
         expect(delivered[0]).toMatchObject({ results: [{ attempts: 2 }] });
       });
     });
 
-    it('says of a list what is noted as it is applied', async () => {
+    it('passes on what the call returns for each list', async () => {
       const record = { topic: 'fences', key: 'mill', value: '20', headers: {} };
       const list = { workingOrders: ['4711'], records: [record] };
       flow.service = () => ({ kind: 'data', lists: [list] });
@@ -615,7 +612,7 @@ describe('CommandDispatcher', () => {
       expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
     });
 
-    it('does not let many machines that fail keep from the others that the service works', async () => {
+    it('delivers the commands of good machines although many others fail', async () => {
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       const machine = (letter: string, index: number): string => `${letter.repeat(index + 1)}1`;
       const bad = Array.from({ length: 40 }, (_, index) => machine('b', index));
@@ -636,7 +633,7 @@ describe('CommandDispatcher', () => {
       flow = new Flow(SINGLE_CALLS);
     });
 
-    it("sends all of a machine's commands, in their order, whatever becomes of each", async () => {
+    it("sends all of a machine's commands in order, whatever their results", async () => {
       const answers = [away, away, refused, applied, away, applied];
       flow.service = () => answers.shift();
       const delivered = ['mill1', 'mill2', 'mill3'].map((name) => flow.submit(name));
@@ -649,7 +646,7 @@ describe('CommandDispatcher', () => {
       ]);
     });
 
-    it('keeps what is behind a command that is not due yet, and counts both as waiting for the service only from then', async () => {
+    it('keeps the commands behind one that is not due, and defers both only after its time', async () => {
       flow = new Flow({ deferredAfterMs: 3000 });
       flow.service = () => awayFor(500);
       flow.admit = dueIn(2000, 'mill1');
@@ -668,7 +665,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.flat().filter((name) => name !== 'lathe1')).toEqual(['mill1', 'mill2']);
     });
 
-    it('calls different machines side by side, as many as there are slots', async () => {
+    it('calls different machines concurrently, as many as there are slots', async () => {
       flow = new Flow({ slots: new CallSlots(2) });
       flow.service = hang;
       for (const name of ['mill1', 'lathe1', 'press1', 'mill2']) flow.submit(name);
@@ -679,14 +676,14 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toEqual([['press1'], ['mill2']]);
     });
 
-    it('takes turns: a machine with much to send does not hold up the others', async () => {
+    it('takes turns: a machine with many commands does not delay the others', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       for (const name of ['mill1', 'mill2', 'mill3', 'lathe1', 'lathe2']) flow.submit(name);
       await pass();
       expect(flow.calls.flat()).toEqual(['mill1', 'lathe1', 'mill2', 'lathe2', 'mill3']);
     });
 
-    it('takes every slot that another flow gives back', async () => {
+    it('takes every slot that another flow releases', async () => {
       const slots = new CallSlots(2);
       const [other, own] = [new Flow({ slots }), new Flow({ slots })];
       for (const each of [other, own]) each.service = hang;
@@ -697,7 +694,7 @@ describe('CommandDispatcher', () => {
       expect(own.underWay).toEqual([['press1'], ['saw1']]);
     });
 
-    it('returns its turn where there is nothing to send', async () => {
+    it('returns its turn if no command is left to send', async () => {
       const returnTurn = jest.fn();
       const slots = new CallSlots(64, { awaitTurn: () => Promise.resolve(), returnTurn });
       flow = new Flow({ slots });
@@ -719,7 +716,7 @@ describe('CommandDispatcher', () => {
       flow = new Flow(sharedCalls());
     });
 
-    it('lets a command wait for others to share its call', async () => {
+    it('lets commands linger to share a call', async () => {
       flow.submit('mill1');
       await pass(LINGER_MS - 5);
       flow.submit('lathe1');
@@ -728,7 +725,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([['mill1', 'lathe1']]);
     });
 
-    it('does not wait for others whose time has not come, and those leave together once it has', async () => {
+    it('does not wait for machines that are not due, which share a call once they are', async () => {
       flow = new Flow(sharedCalls({ maxMachines: 4 }));
       flow.admit = dueIn(1000, 'a1', 'b1', 'c1');
       await flow.submitAll('a1', 'b1', 'c1');
@@ -740,12 +737,12 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.map((names) => names.toSorted())).toEqual([['d1'], ['a1', 'b1', 'c1']]);
     });
 
-    it('waits no longer once a call is full', () => {
+    it('ends the linger time when a batch is full', () => {
       for (const name of EIGHT) flow.submit(name);
       expect(flow.calls).toEqual([EIGHT]);
     });
 
-    describe('that would not be full', () => {
+    describe('with batches that are not full', () => {
       const names = (count: number): string[] =>
         Array.from({ length: count }, (_, index) => `${'m'.repeat(index + 1)}1`);
       const TWENTY = names(20);
@@ -766,7 +763,7 @@ describe('CommandDispatcher', () => {
         [20, [7, 7, 6]],
         [99, [25, 25, 25, 24]],
       ])(
-        'makes some side by side while %i commands keep coming, for fewer to share the fate of a bad machine',
+        'makes several calls while %i commands keep coming, so that fewer machines share one with a failing machine',
         async (count, expected) => {
           await steadily();
           await flow.submitAll(...names(count));
@@ -775,21 +772,21 @@ describe('CommandDispatcher', () => {
         },
       );
 
-      it('makes one for commands that come together after a while without any', async () => {
+      it('makes one call for commands that arrive together after a pause', async () => {
         await steadily();
         await pass(1000);
         await flow.submitAll(...TWENTY);
         expect(sizes()).toEqual([20]);
       });
 
-      it('makes one as long as calls fill up', async () => {
+      it('makes one call while batches fill up', async () => {
         await steadily();
         await flow.submitAll(...names(100));
         await flow.submitAll(...names(20).map((name) => name.replace('1', '2')));
         expect(sizes()).toEqual([100, 20]);
       });
 
-      it('sends what finds no slot together later', async () => {
+      it('sends commands without a slot together later', async () => {
         await steadily({ slots: new CallSlots(1) });
         flow.service = hang;
         await flow.submitAll(...TWENTY);
@@ -799,7 +796,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('makes no call larger than the service takes, unless a command is so by itself', async () => {
+    it('keeps calls within the size limit, except for a single larger command', async () => {
       flow = new Flow(sharedCalls({ maxBytes: 100 }));
       flow.submit('mill1', { bytes: 60 });
       flow.submit('lathe1', { bytes: 40 });
@@ -809,7 +806,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([['mill1', 'lathe1'], ['press1'], ['saw1']]);
     });
 
-    it('chooses what to send when its turn under a rate limit comes: what is newest, of all machines', async () => {
+    it('chooses its batch when its turn under a rate limit comes: the newest commands of all machines', async () => {
       const turns: (() => void)[] = [];
       const awaitTurn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
       const slots = new CallSlots(64, { awaitTurn, returnTurn: jest.fn() });
@@ -832,7 +829,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(4);
     });
 
-    it('halves a refused call until the one at fault is alone, and sends that alone from then on', async () => {
+    it('halves a refused call until the machine at fault is alone, and sends that one alone from then on', async () => {
       flow.service = (names) => (names.some((name) => machineOf(name) === 'c') ? refused : applied);
       const delivered = await flow.submitAll(...EIGHT);
       expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
@@ -848,7 +845,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toHaveLength(2);
     });
 
-    it('halves a call that is too large at once, and gives up what is so by itself', async () => {
+    it('halves a call that is too large at once, and rejects a command that is too large alone', async () => {
       const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
       flow.service = (names) => (names.length > 2 || names.includes('c1') ? tooLarge : applied);
       const delivered = EIGHT.map((name) => flow.submit(name));
@@ -860,7 +857,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
-    it('sends the parts of a refused call in slots of their own, and what is next of a machine behind them', async () => {
+    it('sends the parts of a refused call in slots of their own, and later commands of their machines afterwards', async () => {
       flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
       flow.service = hang;
       await flow.submitAll('mill1', 'lathe1');
@@ -873,7 +870,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toEqual([['lathe2']]);
     });
 
-    it('sends no part of a refused call whose partition is lost', async () => {
+    it('sends no part of a refused call whose partition is revoked', async () => {
       flow.service = hang;
       const delivered = await flow.submitAll('mill1', 'lathe1');
       flow.ownership.abort(stopping);
@@ -884,7 +881,7 @@ describe('CommandDispatcher', () => {
       expect(flow.slots.underWay).toBe(0);
     });
 
-    it('sends on without those whose partition is lost', async () => {
+    it('continues without commands whose partition is revoked', async () => {
       flow.service = hang;
       const elsewhere = new AbortController();
       const mill = flow.submit('mill1', { ownership: elsewhere });
@@ -897,7 +894,7 @@ describe('CommandDispatcher', () => {
       expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
     });
 
-    it('lets machines part whose call fails, until the one at fault costs nobody else', async () => {
+    it('splits machines whose call fails, until the one at fault delays no others', async () => {
       flow.service = (names) => (names.includes('c1') ? awayFor(10) : applied);
       const delivered = EIGHT.map((name) => flow.submit(name));
       await pass(1000);
@@ -922,7 +919,7 @@ describe('CommandDispatcher', () => {
         for (const name of names) flow.submit(name);
       });
 
-      it('lets none wait a second time for one that the service answers late', async () => {
+      it('lets no machine wait a second time for one that the service answers slowly', async () => {
         await pass(3000);
         expect(flow.calls).toEqual([names]);
         await flow.reply(bad, applied);
@@ -932,19 +929,19 @@ describe('CommandDispatcher', () => {
         expect(flow.underWay).toEqual([[bad]]);
       });
 
-      it('nor for one whose call comes to nothing in the end', async () => {
+      it('lets no machine wait a second time for one whose calls fail slowly', async () => {
         await pass(10_000);
         await flow.reply(bad, away);
         expect(flow.calls).toHaveLength(101);
         expect(flow.underWay).toEqual([[bad]]);
       });
 
-      it('brings those together again whose lists went alone and well', async () => {
+      it('batches machines again after their own calls went well', async () => {
         for (const name of names) flow.submit(name.replace('1', '2'));
         await pass(3000);
         flow.calls.length = 0;
         await flow.reply(bad, applied);
-        // for so long, commands do not share more than they must
+        // During this time commands share calls only if they must.
         await pass(1000);
         await flow.submitAll(...names.map((name) => name.replace('1', '3')));
         expect(flow.calls.slice(100)).toHaveLength(1);
@@ -953,7 +950,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('brings machines together whose calls end at about the same time', async () => {
+    it('batches machines whose calls end at about the same time', async () => {
       flow.service = hang;
       await flow.submitAll('mill1');
       await flow.submitAll('lathe1');
@@ -964,7 +961,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toEqual([['mill2', 'lathe2']]);
     });
 
-    describe('of which a newer one makes an older one superfluous', () => {
+    describe('of which a newer one replaces an older one', () => {
       const detail = 'a newer list of the machine came before this one was taken';
       const superseded = (attempts: number): Delivered => ({
         results: [{ kind: 'superseded', machineId: 'mill', attempts, detail }],
@@ -996,7 +993,7 @@ describe('CommandDispatcher', () => {
         ['older', 'mill1'],
         ['both', 'mill2'],
       ])(
-        'settles after a failed call what has come meanwhile (%s), which waits as the failure asks',
+        'compares a failed command with one that came meanwhile (%s), and keeps the back-off',
         async (precedence, sent) => {
           flow = new Flow(sharedCalls({}, () => precedence));
           flow.service = hang;
@@ -1016,7 +1013,7 @@ describe('CommandDispatcher', () => {
         },
       );
 
-      it('settles after a look-up what has come meanwhile', async () => {
+      it('compares a command with one that came during its look-up', async () => {
         const lookUp = pending<Admission>();
         flow.admit = (name) => (name === 'mill1' ? lookUp.promise : GO);
         const [older] = await flow.submitAll('mill1');
@@ -1029,7 +1026,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('waits as long after a failure for a newer one that takes the place of one that failed', async () => {
+    it('keeps the back-off when a newer command replaces one that failed', async () => {
       jest.spyOn(Math, 'random').mockReturnValue(1);
       flow.service = () => away;
       flow.submit('mill1');
@@ -1040,7 +1037,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toHaveLength(4);
     });
 
-    it('supersedes nothing for one that nobody waits for any more', async () => {
+    it('does not supersede a command by one whose partition is revoked', async () => {
       flow = new Flow(sharedCalls({}, () => 'older'));
       flow.service = hang;
       const ownership = new AbortController();
@@ -1053,12 +1050,12 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toEqual([['mill2']]);
     });
 
-    describe('of which two stand, where neither is sure to be the newer', () => {
+    describe('of which neither is sure to be the newer', () => {
       const isTimed = (name: string): boolean => name.length > 'mill1'.length;
       const kindsOf = (delivered: Delivered[]): (string | undefined)[] =>
         delivered.map(({ results }) => results[0]?.kind);
 
-      /** Those with two digits may be outdated beside one that has one; of two alike the newer counts. */
+      /** Commands with two digits may be outdated beside one with one digit; of two alike the newer counts. */
       beforeEach(() => {
         flow = new Flow({
           ...sharedCalls(),
@@ -1067,7 +1064,7 @@ describe('CommandDispatcher', () => {
         flow.service = hang;
       });
 
-      it('sends one after the other, and no more than two', async () => {
+      it('sends both in order, and no more than two', async () => {
         const delivered = await flow.submitAll('mill1', 'mill11', 'mill12');
         expect(flow.underWay).toEqual([['mill1']]);
         await flow.reply('mill1', applied);
@@ -1075,7 +1072,7 @@ describe('CommandDispatcher', () => {
         expect(kindsOf(delivered)).toEqual(['applied', 'superseded', 'applied']);
       });
 
-      it('sends one that is newer than both', async () => {
+      it('sends only a third that is newer than both', async () => {
         const delivered = await flow.submitAll('mill1', 'mill11', 'mill2');
         expect(kindsOf(delivered)).toEqual(['superseded', 'superseded', undefined]);
         expect(flow.underWay).toEqual([['mill2']]);
@@ -1096,7 +1093,7 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    describe('of which one stands for messages of several partitions', () => {
+    describe('of which one has messages of several partitions', () => {
       const elsewhere = { ownership: new AbortController() };
       let lost: Delivered;
       let kept: Delivered;
@@ -1108,7 +1105,7 @@ describe('CommandDispatcher', () => {
         kept = flow.submit('mill2');
       });
 
-      it('lets go of those that are lost while it waits, and sends it for the others', async () => {
+      it('abandons the messages of a revoked partition while it waits, and sends it for the others', async () => {
         elsewhere.ownership.abort(stopping);
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
         await pass(LINGER_MS);
@@ -1116,7 +1113,7 @@ describe('CommandDispatcher', () => {
         expect(flow.calls).toEqual([['mill2']]);
       });
 
-      it('does not call sooner than the service asked because one is lost', async () => {
+      it('keeps to Retry-After although one partition is revoked', async () => {
         flow.service = () => (flow.calls.length === 1 ? awayFor(500) : applied);
         await pass(LINGER_MS);
         elsewhere.ownership.abort(stopping);
@@ -1128,7 +1125,7 @@ describe('CommandDispatcher', () => {
         expect(kept).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
       });
 
-      it('answers all of them when it was under way', async () => {
+      it('gives all of them a result if it was under way', async () => {
         flow.service = hang;
         await pass(LINGER_MS);
         elsewhere.ownership.abort(stopping);
@@ -1136,7 +1133,7 @@ describe('CommandDispatcher', () => {
         for (const it of [lost, kept]) expect(it).toMatchObject({ ends: ['finished'] });
       });
 
-      it('looks it up anew for the others when the one it was looked up for is lost', async () => {
+      it('repeats the look-up for the others when the partition it was made for is revoked', async () => {
         const { signal } = elsewhere.ownership;
         flow.admit = () => (signal.aborted ? GO : untilLost(signal));
         await pass(LINGER_MS);
@@ -1149,7 +1146,7 @@ describe('CommandDispatcher', () => {
     });
   });
 
-  describe('when nothing gets through', () => {
+  describe('when no call gets through', () => {
     const MACHINES = ['a1', 'b1', 'c1', 'd1', 'e1'];
     let flow: Flow;
 
@@ -1158,7 +1155,7 @@ describe('CommandDispatcher', () => {
       flow.service = hang;
     });
 
-    /** The flow after its first calls, each for another machine, have failed. */
+    /** The flow after its first calls, each for a different machine, have failed. */
     const paused = async (options: Parameters<Flow['submit']>[1] = {}): Promise<Delivered[]> => {
       const delivered = MACHINES.map((name) => flow.submit(name, name === 'a1' ? options : {}));
       for (const name of MACHINES) await flow.reply(name, awayFor(PROBE_WAIT_MS / 2));
@@ -1166,7 +1163,7 @@ describe('CommandDispatcher', () => {
       return delivered;
     };
 
-    it('pauses, and makes one call at a time to see', async () => {
+    it('pauses, and probes with one call at a time', async () => {
       await paused();
       expect(flow.underWay).toEqual([]);
       await pass(PROBE_WAIT_MS);
@@ -1176,7 +1173,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('tries again and again, not at once, and each time for another machine', async () => {
+    it('probes repeatedly, after a wait, each time for another machine', async () => {
       await paused();
       const probed: string[] = [];
       while (probed.length < MACHINES.length) {
@@ -1190,7 +1187,7 @@ describe('CommandDispatcher', () => {
       expect(probed.toSorted()).toEqual(MACHINES);
     });
 
-    it('waits before it tries as long as the service asks', async () => {
+    it('waits for Retry-After before it probes', async () => {
       await paused();
       await pass(PROBE_WAIT_MS);
       await flow.reply(flow.underWay[0]![0]!, awayFor(5000));
@@ -1201,7 +1198,7 @@ describe('CommandDispatcher', () => {
     });
 
     it.each([applied, refused])(
-      'goes on with everything once a call is answered: $kind',
+      'resumes with all commands once a call is answered: $kind',
       async (answer) => {
         const delivered = await paused();
         await pass(PROBE_WAIT_MS);
@@ -1223,7 +1220,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('probes again when the partition of the probe is lost', async () => {
+    it('probes again when the partition of the probe is revoked', async () => {
       const elsewhere = new AbortController();
       await paused({ ownership: elsewhere });
       const looked = untilLost(elsewhere.signal);
@@ -1235,7 +1232,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('makes no call to see for a machine that is rejected without one, and goes on to the next', async () => {
+    it('probes with the next machine if one is rejected without a call', async () => {
       const delivered = await paused();
       const rejection = { code: 'unknown-machine', detail: 'removed' } as const;
       flow.admit = (name) =>
@@ -1245,7 +1242,7 @@ describe('CommandDispatcher', () => {
       expect(delivered.map(({ ends }) => ends.length)).toEqual([1, 1, 1, 1, 0]);
     });
 
-    it('is paused in the eyes of others for as long as somebody waits for it', async () => {
+    it('reports its pause while a command waits', async () => {
       await paused();
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
       flow.ownership.abort(stopping);
@@ -1268,7 +1265,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toHaveLength(1);
     });
 
-    it('makes no second call to see because one from before the pause fails as well', async () => {
+    it('makes no second probe because a call from before the pause fails', async () => {
       for (const name of [...MACHINES, 'old1', 'older1']) flow.submit(name);
       const [last, ...others] = MACHINES;
       for (const name of others) await flow.reply(name, awayFor(6000));
@@ -1286,7 +1283,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
-    it('goes on for others where five machines cannot be looked up', async () => {
+    it('does not pause for others when five machines cannot be looked up', async () => {
       flow.admit = (name) => (MACHINES.includes(name) ? Promise.resolve(noInfo) : GO);
       for (const name of ['f1', 'g1', 'h1', ...MACHINES]) flow.submit(name);
       await pass(0);
@@ -1296,7 +1293,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toContainEqual(['late1']);
     });
 
-    it('does not pause for look-ups that failed once, with what waits for its time alone', async () => {
+    it('does not pause for look-ups that failed once while other commands wait for their time', async () => {
       const failed = new Set<string>();
       const rejection = { code: 'unknown-reason', detail: 'no such reason' } as const;
       flow.admit = (name) => {
@@ -1315,7 +1312,7 @@ describe('CommandDispatcher', () => {
     it.each([
       ['calls for two machines', SINGLE_CALLS],
       ['one call for both', sharedCalls()],
-    ])('pauses where all that waits was asked to wait, after %s', async (_, options) => {
+    ])('pauses when all waiting commands have a Retry-After, after %s', async (_, options) => {
       flow = new Flow(options);
       flow.service = () => awayFor(AN_HOUR_MS);
       for (const name of ['a1', 'b1']) flow.submit(name);
@@ -1323,14 +1320,14 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
-    it('does not pause for one machine that was asked to wait', async () => {
+    it('does not pause for one machine with a Retry-After', async () => {
       flow.service = () => awayFor(AN_HOUR_MS);
       flow.submit('a1');
       await pass(10_000);
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
     });
 
-    it('does not pause for that while another call is under way', async () => {
+    it('does not pause for several while another call is under way', async () => {
       flow.service = ([name]) => (name === 'c1' ? undefined : awayFor(AN_HOUR_MS));
       for (const name of ['a1', 'b1', 'c1']) flow.submit(name);
       await pass(10_000);
@@ -1339,7 +1336,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
-    it('does not pause for that while another command waits for a slot', async () => {
+    it('does not pause for several while another command waits for a slot', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = () => awayFor(AN_HOUR_MS);
       for (const name of ['a1', 'b1']) flow.submit(name);
@@ -1353,7 +1350,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
-    it('begins no call in a slot that comes when it is paused already', async () => {
+    it('begins no call in a slot that it gets when it is paused', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = hang;
       for (const name of ['mill1', 'lathe1']) flow.submit(name);
@@ -1364,7 +1361,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('holds a machine that fails against none of them once the service answers again', async () => {
+    it('batches all machines again once the service answers', async () => {
       flow = new Flow(sharedCalls());
       flow.service = () => away;
       for (const name of EIGHT) flow.submit(name);
@@ -1379,7 +1376,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.at(-1)).toHaveLength(8);
     });
 
-    it('goes on trying when the probe is too large, and its parts fail', async () => {
+    it('continues to probe when the probe is too large and its parts fail', async () => {
       flow = new Flow(sharedCalls());
       flow.service = () => noToken;
       await flow.submitAll('mill1');
@@ -1404,12 +1401,12 @@ describe('CommandDispatcher', () => {
       expect(other).toMatchObject({ ends: ['finished'] });
     };
 
-    it.each([away, noRight])('goes on for the others: $kind', async (answer) => {
+    it.each([away, noRight])('continues for the others: $kind', async (answer) => {
       flow = new Flow(SINGLE_CALLS);
       const bad = 'bad1';
       flow.service = ([name]) => {
         if (name !== bad) return applied;
-        // a second 403 settles it
+        // A second 403 decides it.
         return flow.calls.flat().filter((each) => each === bad).length < 2 ? answer : awayFor(50);
       };
       flow.submit(bad);
@@ -1420,7 +1417,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.flat().filter((each) => each === bad).length).toBeGreaterThan(50);
     });
 
-    it('has others wait as long as it is asked to only once, also where the flow was paused meanwhile', async () => {
+    it('delays others by its Retry-After only once, even after a pause of the flow', async () => {
       flow = new Flow(sharedCalls());
       flow.service = (names) => (names.includes('a1') ? awayFor(60_000) : applied);
       const [bad, ...others] = await flow.submitAll(...EIGHT);
@@ -1433,7 +1430,7 @@ describe('CommandDispatcher', () => {
       expect(bad).toMatchObject({ ends: [] });
     });
 
-    it('goes on for the others of a shared call that is answered 401 because of it', async () => {
+    it('continues for the others of a shared call that is answered 401 because of it', async () => {
       flow = new Flow(sharedCalls());
       flow.service = (names) => (names.includes('a1') ? noToken : applied);
       const bad = flow.submit('a1');
@@ -1445,29 +1442,32 @@ describe('CommandDispatcher', () => {
       expect(bad.ends).toEqual([]);
     });
 
-    it.each(BY_CALLS)('rejects what is forbidden for it alone, with %s', async (_, options) => {
-      flow = new Flow(options);
-      flow.service = (names) => {
-        if (names.every((name) => name !== 'bad1')) return applied;
-        return names.length > 1 ? noRight : undefined;
-      };
-      const [bad] = ['bad1', 'good1'].map((name) => flow.submit(name));
-      await pass(100);
-      expect(bad?.ends).toEqual([]);
-      // what has begun beside the others says nothing yet
-      for (let time = 1; time <= 3 && bad?.ends.length === 0; time += 1) {
-        await othersGetThrough(time);
-        await flow.reply('bad1', noRight);
-      }
-      const detail = 'the token may not do this for the machine, while it may for others';
-      const rejection = { code: 'rejected-by-service', detail };
-      expect(bad).toMatchObject({
-        results: [{ kind: 'rejected', machineId: 'bad', rejection, httpStatus: 403 }],
-        ends: ['finished'],
-      });
-    });
+    it.each(BY_CALLS)(
+      'rejects its command if it alone is forbidden, with %s',
+      async (_, options) => {
+        flow = new Flow(options);
+        flow.service = (names) => {
+          if (names.every((name) => name !== 'bad1')) return applied;
+          return names.length > 1 ? noRight : undefined;
+        };
+        const [bad] = ['bad1', 'good1'].map((name) => flow.submit(name));
+        await pass(100);
+        expect(bad?.ends).toEqual([]);
+        // Calls that began beside the others prove nothing yet.
+        for (let time = 1; time <= 3 && bad?.ends.length === 0; time += 1) {
+          await othersGetThrough(time);
+          await flow.reply('bad1', noRight);
+        }
+        const detail = 'the token may not do this for the machine, while it may for others';
+        const rejection = { code: 'rejected-by-service', detail };
+        expect(bad).toMatchObject({
+          results: [{ kind: 'rejected', machineId: 'bad', rejection, httpStatus: 403 }],
+          ends: ['finished'],
+        });
+      },
+    );
 
-    it('rejects it in a plant where nothing more comes, once all that shared its call have got through', async () => {
+    it('rejects its command in a quiet plant, once all that shared its call have got through', async () => {
       flow = new Flow(sharedCalls());
       flow.service = (names) => (names.includes('bad1') ? noRight : applied);
       const [bad, ...good] = ['bad1', 'mill1', 'lathe1', 'saw1'].map((name) => flow.submit(name));
@@ -1477,7 +1477,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
-    it('keeps what is known of it when a newer list replaces the one that waits', async () => {
+    it('keeps its refusal when a newer list replaces the waiting one', async () => {
       flow = new Flow(sharedCalls());
       flow.service = (names) => {
         if (!names.some((name) => name.startsWith('bad'))) return applied;
@@ -1528,20 +1528,23 @@ describe('CommandDispatcher', () => {
       },
     );
 
-    it.each(BY_CALLS)('rejects what it alone is answered 404 for, with %s', async (_, options) => {
-      jest.spyOn(Math, 'random').mockReturnValue(0.5);
-      flow = new Flow(options);
-      flow.service = (names) => (names.includes('bad1') ? notFound : applied);
-      flow.empty = notFound;
-      const [bad, ...good] = ['bad1', 'mill1', 'lathe1'].map((name) => flow.submit(name));
-      await pass(1000);
-      for (let number = 1; number <= 20; number += 1) await othersGetThrough(number);
-      expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 404 }] });
-      for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
-      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
-    });
+    it.each(BY_CALLS)(
+      'rejects its command if it alone is answered 404, with %s',
+      async (_, options) => {
+        jest.spyOn(Math, 'random').mockReturnValue(0.5);
+        flow = new Flow(options);
+        flow.service = (names) => (names.includes('bad1') ? notFound : applied);
+        flow.empty = notFound;
+        const [bad, ...good] = ['bad1', 'mill1', 'lathe1'].map((name) => flow.submit(name));
+        await pass(1000);
+        for (let number = 1; number <= 20; number += 1) await othersGetThrough(number);
+        expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 404 }] });
+        for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
+        expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
+      },
+    );
 
-    it('rejects it within seconds where nothing else comes, once an empty call is answered as it should be', async () => {
+    it('rejects its command within seconds in a quiet plant, once an empty call is answered as listed', async () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = () => notFound;
       const bad = flow.submit('bad1');
@@ -1554,7 +1557,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
-    it('does not give up one after the other because of empty calls, with nothing applied between them', async () => {
+    it('does not reject command after command because of empty calls while none is applied', async () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = () => notFound;
       const delivered = EIGHT.map((name) => flow.submit(name));
@@ -1564,7 +1567,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
     });
 
-    it('rejects nothing that was answered 404 while the service was away, whoever gets through first after that', async () => {
+    it('rejects no command that was answered 404 during an outage, whichever gets through first afterwards', async () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = () => notFound;
       flow.empty = notFound;
@@ -1577,7 +1580,7 @@ describe('CommandDispatcher', () => {
     });
   });
 
-  describe('a flow that operators hold', () => {
+  describe('a flow that is paused by hand', () => {
     let hold: FlowHold;
 
     const heldFlow = (options: Partial<DispatcherOptions<string>> = SINGLE_CALLS): Flow => {
@@ -1597,7 +1600,7 @@ describe('CommandDispatcher', () => {
       for (const it of delivered) expect(it).toMatchObject({ results: [{ attempts: 1 }] });
     });
 
-    it('does not wake up for what waits, but says that it is deferred', async () => {
+    it('sets no timer for waiting commands, but defers them', async () => {
       const flow = heldFlow({ deferredAfterMs: 1000 });
       flow.submit('mill1');
       await pass();
@@ -1608,7 +1611,7 @@ describe('CommandDispatcher', () => {
       expect(flow.deferred).toHaveLength(1);
     });
 
-    it('finishes the call under way, and sends nothing after it', async () => {
+    it('finishes the call under way, and makes no other', async () => {
       const flow = heldFlow();
       hold.set(false);
       flow.service = hang;
@@ -1653,7 +1656,7 @@ describe('CommandDispatcher', () => {
       expect(kinds).toEqual([['rejected'], ...Array<string[]>(7).fill(['applied'])]);
     });
 
-    it('is not found to stand still, however long that lasts', async () => {
+    it('does not count as a standstill, however long it lasts', async () => {
       const flow = heldFlow();
       hold.set(false);
       flow.service = () => awayFor(AN_HOUR_MS);
@@ -1674,36 +1677,36 @@ describe('CallPace', () => {
     pace = new CallPace();
   });
 
-  /** How slow calls of that duration are found to be, one after the other; 1 where they are usual. */
+  /** The slowness found for calls of the given durations, in order; 1 for a usual call. */
   const slownessOf = (durationMs: number, calls: number): number[] =>
     Array.from({ length: calls }, () => {
       const found = pace.qualityOf(durationMs, 'ok');
       return found === 'ok' ? 1 : found.slowness;
     });
 
-  it('calls slow what takes several times as long as the others, and says how many times', () => {
+  it('finds a call slow that takes several times as long as the others, and returns how many times', () => {
     for (let call = 0; call < 20; call += 1) expect(pace.qualityOf(100, 'ok')).toBe('ok');
     expect(pace.qualityOf(3000, 'ok')).toEqual({ slowness: 30 });
     expect(pace.qualityOf(390, 'ok')).toBe('ok');
     expect(pace.qualityOf(100, 'ok')).toBe('ok');
   });
 
-  it('calls nothing slow that is quick in itself', () => {
+  it('finds no short call slow', () => {
     pace.qualityOf(1, 'ok');
     expect(pace.qualityOf(240, 'ok')).toBe('ok');
   });
 
-  it('comes to terms with a service that has become slow as a whole', () => {
+  it('adapts to a service that has become slow as a whole', () => {
     pace.qualityOf(20, 'ok');
     const found = slownessOf(1000, 60);
     expect(found[0]).toBe(50);
-    // each is found less slow than the one before, so that its machines part less
+    // Each counts as less slow than the previous one, so that its machines are split less.
     expect(found).toEqual([...found].sort((a, b) => b - a));
     expect(found[3]).toBeLessThan(15);
     expect(found.at(-1)).toBe(1);
   });
 
-  it('calls a failure slow that was long in coming, and takes none that came at once for the pace', () => {
+  it('finds a late failure slow, and leaves quick failures out of the typical duration', () => {
     pace.qualityOf(100, 'ok');
     expect(pace.qualityOf(10_000, 'suspect')).toEqual({ slowness: 100 });
     pace = new CallPace();

@@ -33,7 +33,7 @@ const invalid = rejection({ code: 'invalid-json', detail: 'no JSON' });
 const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
   Array.isArray(headers);
 
-/** The type and value of an outcome; of a dead letter, its topic, why it was written and for which machines. */
+/** The type and value of an outcome; the topic, reason and machines of a dead letter. */
 function read({ topic, headers, value }: OutboundRecord): Record<string, unknown> {
   const said = new Map(isList(headers) ? headers : Object.entries(headers));
   const of = (name: string): string | undefined => said.get(name)?.toString();
@@ -64,7 +64,7 @@ describe('CommandOutcomes', () => {
 
   const counted = () => outcomes.counts.totals().filter(({ count }) => count > 0);
 
-  it('counts each outcome from none on: the first of a kind is a rise, too', () => {
+  it('counts each kind of outcome from 0, so that the first of a kind is a rise', () => {
     const rejected = { flow: 'work-orders', outcome: 'rejected', code: 'unknown-machine' };
     expect(outcomes.counts.totals()).toContainEqual({ ...rejected, count: 0 });
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
@@ -72,7 +72,7 @@ describe('CommandOutcomes', () => {
     expect(outcomes.counts.totals()).toContainEqual({ ...rejected, count: 1 });
   });
 
-  it('counts nothing that cannot be: reasons are not superseded', () => {
+  it('has no count of superseded reasons', () => {
     const of = outcomes.counts.totals().map(({ flow, outcome }) => `${flow} ${outcome}`);
     expect(of).toContain('work-orders superseded');
     expect(of).toContain('downtime-reasons deferred');
@@ -92,7 +92,7 @@ describe('CommandOutcomes', () => {
     expect(counted()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
-  it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
+  it('publishes a deferral with no code and no time, but the calls so far', () => {
     const results = new MessageResults(target, 1, [], outcomes.recordsOf);
     const waiter = new CommandWaiter('M-1', results, 0);
     waiter.calls = 3;
@@ -102,12 +102,12 @@ describe('CommandOutcomes', () => {
     expect(message.published.map(({ records }) => records.map(read))).toEqual([
       [{ type: 'downtime-reason.deferred.v1', value }],
     ]);
-    // its command is not done by that: delivered again, it is to be called
+    // The command is not finished by it: after a redelivery it is called again.
     expect(message.published.every(({ item }) => item === undefined)).toBe(true);
     expect(message.ends).toEqual([]);
   });
 
-  it('logs the machine of a dead letter, also where its headers need not name it', () => {
+  it('logs the machine of a dead letter even if its headers do not name it', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const [deadLetter] = recordsOf([rejected]);
     const [line] = warned.mock.calls.map(([logged]) => logged as object);
@@ -115,7 +115,7 @@ describe('CommandOutcomes', () => {
     expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });
 
-  it('publishes a dead letter of a message at fault, which says what is to be remarked of it, and a rejection beside it', () => {
+  it('publishes a dead letter with its remark, and a rejection, for a message at fault', () => {
     const why = { code: 'invalid-json', detail: 'no JSON' };
     const value = { ...{ machineId: null, source, attempts: 0, appliedAt: null }, ...why };
     const deadLetter = { topic: `${REASONS}.dlq`, ...why, machineIds: undefined };
@@ -146,7 +146,7 @@ describe('CommandOutcomes', () => {
     expect(message.ends).toEqual(['finished']);
   });
 
-  it('publishes a dead letter alone of what was answered, and of records between topics', () => {
+  it('publishes only a dead letter for an answered message and for a queue record', () => {
     const between = inboundMessage({ topic: 'assignment-changes' });
     outcomes.giveUp(message, true);
     outcomes.giveUp(between, false);
@@ -156,7 +156,7 @@ describe('CommandOutcomes', () => {
     ]);
   });
 
-  it('names the machine at fault of a message that names others beside', () => {
+  it('names the machine at fault if the message names others', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
     const machineIdsOf = (more: Partial<OutcomeTarget>): unknown =>
       recordsOf([fault], more)[0]?.machineIds;
@@ -179,7 +179,7 @@ describe('CommandOutcomes', () => {
     expect(opened.answered.source).toEqual({ ...source, sender: 'mes' });
   });
 
-  it('publishes nothing of a message for which another answers, not that it waits either', () => {
+  it('publishes neither outcome nor deferral for a message that has its outcome', () => {
     const reportedByAnother = { ...target, hasOutcome: true };
     expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
     const results = new MessageResults(reportedByAnother, 1, [], outcomes.recordsOf);
@@ -188,7 +188,7 @@ describe('CommandOutcomes', () => {
     expect(counted()).toEqual([]);
   });
 
-  it('leaves the faults of a message that came of another to whoever dead-letters that one', () => {
+  it('writes a refusal in place of a dead letter for a queue record', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
     const origin = { topic: 'erp.work-orders.v1', partition: 0, offset: 3, messageId: 'm-0' };
     const refusal = (faults: readonly RejectedResult[]): OutboundRecord => {
@@ -206,7 +206,7 @@ describe('CommandOutcomes', () => {
     expect(counted()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
-  it('names the order that is answered, and has an id of its own for the outcome of each order', () => {
+  it('names the order, and gives the outcome of each order its own id', () => {
     const records = [
       ...outcomes.recordsOf({ ...target, orderId: '4711' }, [applied]),
       ...outcomes.recordsOf(target, [{ ...applied, orderId: '4712' }]),
@@ -215,12 +215,12 @@ describe('CommandOutcomes', () => {
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
     const ids = records.map(({ headers }) => (headers as Record<string, string>)['ce_id']);
     expect(new Set(ids).size).toBe(2);
-    // where no machine is named, it is found by its order
+    // Without a machine, consumers find it by the order.
     const ofNone = { ...applied, machineId: null, orderId: '4711' };
     expect(outcomes.recordsOf(target, [ofNone])).toMatchObject([{ key: '4711' }]);
   });
 
-  it('leaves a long list out where its topic refuses the outcome', () => {
+  it('leaves out a long list if the topic refuses the outcome', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const workingOrders = Array.from({ length: 200 }, (_, order) => `order-${order}`);
     const [long] = outcomes.recordsOf(target, [{ ...applied, workingOrders }]);
@@ -243,7 +243,7 @@ describe('CommandOutcomes', () => {
       target = { message, source };
     });
 
-    it('publishes an outcome of each, and one dead letter, with those at fault', () => {
+    it('publishes an outcome for each, and one dead letter', () => {
       const records = recordsOf([applied, fault, other]);
       expect(records.filter(({ topic }) => topic !== undefined)).toMatchObject([
         { machineIds: 'M-3' },
@@ -281,7 +281,7 @@ describe('CommandOutcomes', () => {
       expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
     });
 
-    it('names the fault that a map can mend: the dead letter is found by it, to be replayed', () => {
+    it('names the unmapped work centre first: operators find the dead letter by it, to replay it', () => {
       const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
       const [deadLetter] = recordsOf([fault, unmapped]);
       expect(deadLetter).toMatchObject({ code: 'unmapped-work-centre' });
@@ -296,7 +296,7 @@ function outcomeAt(offset: number, machineId = 'M-1'): CommandOutcome {
   return { machineId, source, code: null, detail: null, attempts: 1, appliedAt: offset };
 }
 
-/** As it is read again. */
+/** The outcome as read from the API. */
 const readAt = (offset: number): RecentOutcome => ({ type: APPLIED, ...outcomeAt(offset) });
 
 describe('RecentOutcomes', () => {
@@ -309,7 +309,7 @@ describe('RecentOutcomes', () => {
     expect(recent.of('M-2').map(({ source }) => source.offset)).toEqual([99]);
   });
 
-  it('writes over all that the oldest has said, and nothing that was read before', () => {
+  it('overwrites all fields of the oldest, and no outcome that was read before', () => {
     const recent = new RecentOutcomes();
     for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
     const before = recent.of('M-1');
@@ -328,7 +328,7 @@ describe('RecentOutcomes', () => {
     expect(before).toEqual([5, 4, 3, 2, 1].map(readAt));
   });
 
-  it('keeps of which order it was', () => {
+  it('keeps the order of an outcome', () => {
     const recent = new RecentOutcomes();
     for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
     for (const orderId of ['4711', '4712']) {
@@ -342,7 +342,7 @@ describe('RecentOutcomes', () => {
     ).toEqual(['4712', '4711', undefined]);
   });
 
-  it('forgets machines when 20,000 others have been heard of twice over since', () => {
+  it('forgets a machine after the outcomes of two times 20,000 others', () => {
     const recent = new RecentOutcomes();
     const hearOf = (from: number): void => {
       for (let number = from; number < from + 20_000; number += 1) {

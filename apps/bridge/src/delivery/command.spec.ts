@@ -14,9 +14,9 @@ const faultyToo = rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4'
 
 describe('MessageResults', () => {
   let message: KeptMessage;
-  /** What records were asked for, together. */
+  /** The results for which records were made, by call. */
   let asked: (readonly CommandResult[])[];
-  /** Throws where something is wrong with ourselves. */
+  /** Throws where a bug of the bridge is simulated. */
   let asking: () => void;
 
   beforeEach(() => {
@@ -36,7 +36,7 @@ describe('MessageResults', () => {
       return results.map(recordOf);
     });
 
-  it('publishes by its item what is applied or superseded before the last, and finishes with the last', () => {
+  it('publishes earlier applied and superseded results by item, and finishes with the last result', () => {
     const collected = resultsOf(3, []);
     collected.addResult(superseded, 2);
     collected.addResult(applied, 0);
@@ -52,7 +52,7 @@ describe('MessageResults', () => {
     expect(message.ends).toEqual(['finished']);
   });
 
-  it('keeps rejections until the end, for they share one dead letter', () => {
+  it('keeps rejections until the end, so that they share a dead letter', () => {
     const collected = resultsOf(3, []);
     collected.addResult(faulty, 0);
     expect({ asked, published: message.published, ends: message.ends }).toEqual({
@@ -66,20 +66,20 @@ describe('MessageResults', () => {
     expect(message.isItemDone(0)).toBe(false);
   });
 
-  it('publishes with the last what was known before', () => {
+  it('publishes earlier known results with the last', () => {
     resultsOf(1, [faulty]).addResult(applied, 0);
     expect(asked).toEqual([[faulty, applied]]);
     expect(message.last).toEqual([faulty, applied].map(recordOf));
   });
 
-  it.each([[[faulty]], [[]]])('answers at once what needs no command: %j', (known) => {
+  it.each([[[faulty]], [[]]])('finishes a message without commands at once: %j', (known) => {
     resultsOf(0, known);
     expect(message.last).toEqual(known.map(recordOf));
     expect(message.ends).toEqual(['finished']);
   });
 
   it.each([1, 2])(
-    'has a message of %i commands dead-lettered once they are final when the outcome of one cannot be written',
+    'dead-letters a message of %i commands once all are final if an outcome cannot be written',
     (open) => {
       asking = () => {
         throw new Error('a bug');

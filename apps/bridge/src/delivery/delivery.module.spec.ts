@@ -62,7 +62,7 @@ describe('DeliveryModule', () => {
     bridge.get(DowntimeReasons).flow.submitCommand('M-1', stop, reason);
   };
 
-  it('makes no call before it is read which flows are paused by hand', async () => {
+  it('makes no call before the controls are read', async () => {
     const controls = bridge.get(FlowControls);
     expect(controls.problem).toBe('calls wait until it is read which flows are paused by hand');
     const [list, reason] = [resultsOfOne(), resultsOfOne()];
@@ -77,7 +77,7 @@ describe('DeliveryModule', () => {
     expect(controls.problem).toBeUndefined();
   });
 
-  it('lets both flows together make as many calls at once as the service is to bear', async () => {
+  it('limits the concurrent calls of both flows together', async () => {
     const slots = bridge.get(CallSlots);
     let free: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {

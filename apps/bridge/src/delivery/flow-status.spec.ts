@@ -23,7 +23,7 @@ describe('the log of a flow', () => {
     return status.succeeded(nowMs);
   };
 
-  it('says once that it is paused, and once that it moves again, each time', () => {
+  it('says once for each pause that it begins and that it ends', () => {
     for (const machineId of 'abcdefgh') status.failed(failureOf(machineId));
     nowMs += 200;
     expect(status.breaker.callBegins()).toBe(true);
@@ -40,7 +40,7 @@ describe('the log of a flow', () => {
     ]);
   });
 
-  it('says why, too, where everybody is asked to wait and nothing fails any more', () => {
+  it('says why when all commands wait for a Retry-After and none fails any more', () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     const stuck = new FlowStatus('work-orders', { isHeld: false }, () => true);
     for (const machineId of 'ab') stuck.failed(failureOf(machineId, { retryAfterMs: 60_000 }));
@@ -77,7 +77,7 @@ function openBreaker(random: () => number): Breaker {
   return breaker;
 }
 
-/** Lets the next probe through when its time comes, and returns when that was. */
+/** Begins the next probe when it is due; returns that time. */
 function probe(breaker: Breaker): number {
   const atMs = breaker.nextProbeMs!;
   expect(breaker.admits(atMs - 1)).toBe(false);
@@ -86,7 +86,7 @@ function probe(breaker: Breaker): number {
   return atMs;
 }
 
-describe('with many machines that have something to send', () => {
+describe('with many machines that have commands', () => {
   const failTimes = (breaker: Breaker, times: number, busyMachines: number): boolean[] =>
     Array.from({ length: times }, (_, index) =>
       breaker.failed(failureOf(`M-${index}`, { busyMachines }), 0),
@@ -101,7 +101,7 @@ describe('with many machines that have something to send', () => {
     expect(opened.indexOf(true)).toBe(calls - 1);
   });
 
-  it('opens when nothing has got through for five seconds, however many they are', () => {
+  it('opens when no call has got through for five seconds, whatever their number', () => {
     const breaker = new Breaker();
     failTimes(breaker, 2, 100);
     expect(breaker.failed(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
@@ -109,7 +109,7 @@ describe('with many machines that have something to send', () => {
 });
 
 const LEAST_WAIT_MS = 200;
-/** What the service asks for at most here, which is longer than the breaker's own longest wait. */
+/** The longest Retry-After here, which is longer than the breaker's longest wait. */
 const LONGEST_WAIT_MS = 30_000;
 
 type Step =
@@ -141,13 +141,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 const randoms = fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }));
 
-/** A flow that calls whenever it may; how its calls end comes from outside. */
+/** A flow that calls whenever the breaker admits it; the test ends its calls. */
 class Flow {
   nowMs = 0;
-  /** Of each call under way, whether it is a probe, and when it began. */
+  /** For each call under way, whether it is a probe, and when it began. */
   readonly underWay: { isProbe: boolean; startedMs: number }[] = [];
   readonly breaker: Breaker;
-  /** When a call was last let through, or the breaker opened; undefined when another may follow at once. */
+  /** When a call was last admitted or the breaker opened; undefined if another may follow at once. */
   private lastMs: number | undefined;
 
   constructor(random: Iterator<number>) {
@@ -195,7 +195,7 @@ class Flow {
 }
 
 describe('Breaker', () => {
-  it('opens with the fifth failure in a row of several machines, and says so once', () => {
+  it('opens with the fifth failure in a row of several machines, and returns that once', () => {
     const breaker = new Breaker();
     expect(failAll(breaker, 'abab')).toEqual([false, false, false, false]);
     expect(breaker.admits(0)).toBe(true);
@@ -206,7 +206,7 @@ describe('Breaker', () => {
     expect(breaker.openBecause).toBe('timeout');
   });
 
-  it('forgets with a call that went well which machines had failed', () => {
+  it('forgets the failed machines after a call that went well', () => {
     const breaker = new Breaker();
     failAll(breaker, 'abab');
     breaker.succeeded();
@@ -215,7 +215,7 @@ describe('Breaker', () => {
     expect(failAll(breaker, 'cccccccc')).not.toContain(true);
   });
 
-  it('bears one machine that fails, however often, for as long as a standstill takes', () => {
+  it('stays closed while one machine fails, until that lasts as long as a standstill', () => {
     const breaker = new Breaker();
     for (let nowMs = 10_000; nowMs < 15_000; nowMs += 10) {
       expect(breaker.failed(failureOf('a'), nowMs)).toBe(false);
@@ -223,7 +223,7 @@ describe('Breaker', () => {
     expect(breaker.failed(failureOf('a'), 15_000)).toBe(true);
   });
 
-  it('does not take a single failure for a standstill, however long nothing was called before', () => {
+  it('does not treat a single failure as a standstill, however long no call was made before', () => {
     const breaker = new Breaker();
     breaker.failed(failureOf('a'), 0);
     breaker.succeeded();
@@ -242,7 +242,7 @@ describe('Breaker', () => {
     expect(waits).toEqual([1000, 2000, 4000, 5000, 5000, 5000]);
   });
 
-  it('stays open when the token is taken again but the probe fails all the same', () => {
+  it('stays open when the token is accepted again but the probe fails', () => {
     const breaker = new Breaker(longest);
     breaker.failed(failureOf('a', { cause: 'token-refused', why: '401' }), 0);
     expect(breaker.failed(failedProbe('a', { why: '503' }), probe(breaker))).toBe(false);
@@ -250,7 +250,7 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(1500);
   });
 
-  it('waits at least as long as the service asks', () => {
+  it('waits at least for Retry-After', () => {
     const breaker = new Breaker(shortest);
     failAll(breaker, 'abc');
     breaker.failed(failureOf('d', { retryAfterMs: 1000 }), 0);
@@ -260,7 +260,7 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(60_200);
   });
 
-  it('tries the others as usual while one machine alone is asked to wait, though they have failed, too', () => {
+  it('tries the others as usual while a single machine has a Retry-After, although they have failed', () => {
     const breaker = openBreaker(shortest);
     breaker.failed(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
     expect(breaker.nextProbeMs).toBe(1200);
@@ -270,7 +270,7 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(26_400);
   });
 
-  it('tries the others before one machine alone may be asked again', () => {
+  it('tries the others before the Retry-After of a single machine ends', () => {
     const breaker = new Breaker(shortest);
     breaker.failed(failureOf('a'), 0);
     breaker.failed(failureOf('a', { retryAfterMs: 60_000 }), 5000);
@@ -291,13 +291,13 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(50_500);
   });
 
-  it('closes as well with a call from before it opened that began after the first failure', () => {
+  it('closes with a call that began after the first failure, before the breaker opened', () => {
     const breaker = openBreaker(longest);
     expect(breaker.succeeded(1001)).toBe(true);
     expect(breaker.admits(1000)).toBe(true);
   });
 
-  it('does not put the probe off for calls from before it opened that fail one after the other', () => {
+  it('does not delay the probe for failures of calls that began before it opened', () => {
     const breaker = openBreaker(longest);
     failAll(breaker, 'fghij', 1400);
     expect(breaker.nextProbeMs).toBe(1500);
@@ -305,7 +305,7 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(2500);
   });
 
-  it('calls rarely while open, closes with one success, and is never stuck, whatever happens', () => {
+  it('admits few calls while open, closes with one success, and never gets stuck', () => {
     fc.assert(
       fc.property(steps, randoms, (all, random) => {
         const flow = new Flow(random);

@@ -29,14 +29,14 @@ describe('LaneQueue', () => {
     for (const machineId of machineIds) queue.enqueue(entry(machineId));
   };
 
-  /** Sends the machine's entry alone, and says how that went. */
+  /** Sends the machine's entry alone, with the given result. */
   const sendAlone = (machineId: string, quality: CallQuality, notBeforeMs = 0): void => {
     add(machineId);
     expect(idsOf(queue.takeBatch(0))).toEqual([machineId]);
     queue.releaseMachine(machineId, quality, notBeforeMs);
   };
 
-  /** Sends each alone, which fails. Ten thousand assertions would take seconds. */
+  /** Sends each alone, with a failure. Ten thousand assertions would take seconds. */
   const failAlone = (count: number): void => {
     const machineIds = Array.from({ length: count }, (_, number) => `wrong-${number}`);
     const batches = machineIds.map((machineId) => {
@@ -48,7 +48,7 @@ describe('LaneQueue', () => {
     expect(batches).toEqual(machineIds);
   };
 
-  /** Of sixteen in a call, this one alone is suspected afterwards. */
+  /** Sixteen machines share a call, after which only this one is suspected. */
   const suspectInFullBatch = (machineId: string): void => {
     const others = Array.from({ length: 15 }, (_, number) => `other-${number}`);
     add(machineId, ...others);
@@ -78,7 +78,7 @@ describe('LaneQueue', () => {
     expect(counts()).toEqual([0, 0, 0]);
   });
 
-  it('says when the next may send: at once, at its time, or never', () => {
+  it('returns when the next machine may send: at once, at its time, or never', () => {
     expect(queue.nextDueMs(0)).toBe(Infinity);
     add('a', 'b');
     expect(queue.nextDueMs(7)).toBe(7);
@@ -90,12 +90,12 @@ describe('LaneQueue', () => {
     expect(queue.nextDueMs(30)).toBe(30);
   });
 
-  describe('keeps a machine away from others', () => {
+  describe('limits the batches of a machine', () => {
     beforeEach(() => {
       queue = queueOf(16);
     });
 
-    it('and leaves an eighth of its batch each time that goes wrong', () => {
+    it('to an eighth of the last one after each failure', () => {
       queue = queueOf(128);
       const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
       const sizes = [1, 2, 3, 4, 5].map(() => {
@@ -112,7 +112,7 @@ describe('LaneQueue', () => {
       expect(sizes).toEqual([128, 16, 2, 1, 1]);
     });
 
-    it('and an eighth of the batch it really had, not of what it could have had', () => {
+    it('to an eighth of the batch it had, not of the limit', () => {
       add('bad', 'a', 'b');
       for (const machineId of idsOf(queue.takeBatch(0))) queue.releaseMachine(machineId, 'suspect');
       add('bad', 'a', 'c');
@@ -120,7 +120,7 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['a']);
     });
 
-    it('wherever it stands: who may join fewer than there are waits for the next batch', () => {
+    it('in any position: a machine with a lower limit than the batch waits for the next one', () => {
       suspectInFullBatch('bad');
       add('a', 'b', 'bad', 'c', 'd');
       expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'b', 'c', 'd']);
@@ -128,14 +128,14 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['bad', 'e']);
     });
 
-    it('and lets nobody join it beyond its batch limit', () => {
+    it('and lets no machine join it beyond that limit', () => {
       suspectInFullBatch('bad');
       add('a', 'bad', 'c');
       expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'bad']);
       expect(idsOf(queue.takeBatch(0))).toEqual(['c']);
     });
 
-    it('altogether once it was at fault alone, until a call of its own goes well', () => {
+    it('to itself after a failure alone, until a call of its own goes well', () => {
       sendAlone('a', 'failed');
       add('a', 'b', 'c');
       expect(idsOf(queue.takeBatch(0))).toEqual(['a']);
@@ -148,7 +148,7 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'd']);
     });
 
-    it('no more and no less after a call that says nothing of it', () => {
+    it('as before after an inconclusive call', () => {
       sendAlone('good', 'unknown');
       suspectInFullBatch('bad');
       sendAlone('bad', 'unknown');
@@ -156,7 +156,7 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['good', 'bad']);
     });
 
-    it('until it is forgiven, whether it waits, is under way or has nothing to send', () => {
+    it('until limits are lifted, whether it waits, is under way or idle', () => {
       for (const machineId of ['waits', 'under way', 'idle']) sendAlone(machineId, 'failed');
       add('under way');
       queue.takeBatch(0);
@@ -167,7 +167,7 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['waits', 'under way', 'idle', 'another']);
     });
 
-    it('by an eighth of those that fail, where it is one of them when it is forgiven', () => {
+    it('to an eighth of the failing machines when limits are lifted while it fails', () => {
       queue = queueOf(200);
       const failing = Array.from({ length: 16 }, (_, number) => `m${number}`);
       add(...failing);
@@ -186,7 +186,7 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(10))).toEqual([...pair, 'new']);
     });
 
-    it('as long as it is among the ten thousand idle ones last suspected', () => {
+    it('while it is among the ten thousand idle machines suspected last', () => {
       failAlone(10_001);
       add('wrong-0', 'x');
       expect(idsOf(queue.takeBatch(0))).toEqual(['wrong-0', 'x']);
@@ -195,7 +195,7 @@ describe('LaneQueue', () => {
       expect(queue.busyMachines).toBe(4);
     });
 
-    it('longest where it was suspected last', () => {
+    it('longest for the machine suspected last', () => {
       sendAlone('again', 'failed');
       failAlone(9999);
       sendAlone('again', 'failed');
@@ -207,20 +207,20 @@ describe('LaneQueue', () => {
     });
   });
 
-  describe('to see whether anything gets through', () => {
+  describe('with probes', () => {
     const fail = (machineId: string): void => {
       queue.enqueue(entry(machineId));
       const [failed] = queue.takeBatch(0);
       queue.putBack(failed!, 'suspect', 10);
     };
 
-    it('sends those whose last call did not go wrong, together', () => {
+    it('sends the machines whose last call did not fail, together', () => {
       for (const machineId of ['a', 'b']) fail(machineId);
       add('c', 'd');
       expect(idsOf(queue.takeProbe(10))).toEqual(['c', 'd']);
     });
 
-    it('sends the others where there are no more', () => {
+    it('sends the others if there are no such machines', () => {
       for (const machineId of ['a', 'b']) fail(machineId);
       expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
       queue.releaseMachine('a', 'ok');
@@ -228,14 +228,14 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeProbe(10))).toEqual(['a']);
     });
 
-    it('counts who could not be called as having failed', () => {
+    it('treats machines that could not be called as failed', () => {
       add('a', 'b');
       const [a] = queue.takeBatch(0, 2);
       queue.putBack(a!, 'unknown', 10);
       expect(idsOf(queue.takeProbe(10))).toEqual(['b']);
     });
 
-    it('does not forget who failed when all is forgiven', () => {
+    it('remembers failed machines when limits are lifted', () => {
       fail('a');
       queue.liftBatchLimits();
       add('b');
@@ -243,14 +243,14 @@ describe('LaneQueue', () => {
     });
   });
 
-  describe('of the entries that wait', () => {
-    it('keeps the turn of the one that is replaced', () => {
+  describe('with waiting entries replaced or removed', () => {
+    it('keeps the turn of a replaced entry', () => {
       add('a', 'b');
       queue.replaceAll('a', [entry('a', 2)]);
       expect(queue.takeBatch(0)).toEqual([entry('a', 2), entry('b')]);
     });
 
-    it('sends none of a machine twice, nor early, for a time that one of those removed had to wait for', () => {
+    it('sends no entry twice or early because of the time of a removed one', () => {
       queue.enqueue(entry('a', 1));
       queue.putBack(queue.takeBatch(0)[0]!, 'suspect', 500);
       queue.removeWaiting(() => true);
@@ -262,7 +262,7 @@ describe('LaneQueue', () => {
       expect(queue.takeBatch(900)).toEqual([entry('a', 2)]);
     });
 
-    it('sends none early for a time that is no longer the one it has to wait for', () => {
+    it('sends no entry early because of an outdated time', () => {
       queue.enqueue(entry('a', 1));
       queue.putBack(queue.takeBatch(0)[0]!, 'suspect', 500);
       queue.removeWaiting(() => true);
@@ -272,7 +272,7 @@ describe('LaneQueue', () => {
       expect(queue.takeBatch(900)).toEqual([entry('a', 2)]);
     });
 
-    it('remembers the suspicion of a machine of which none is left', () => {
+    it('remembers the limit of a machine whose entries were removed', () => {
       sendAlone('bad', 'failed');
       add('bad');
       expect(queue.removeWaiting(() => true)).toHaveLength(1);
@@ -289,25 +289,25 @@ describe('batchLimitAfter', () => {
   const afterSlow = (machines: number, times: number): number =>
     batchLimitAfter(NO_BATCH_LIMIT, machines, { slowness: times });
 
-  it('leaves each machine of a slow call alone where that is cheap: usual calls are quick', () => {
-    // 3 s where 20 ms are usual, and where 100 ms are
+  it('gives each machine of a slow call its own if usual calls are quick', () => {
+    // 3 s instead of the usual 20 ms, and 100 ms.
     expect(afterSlow(100, 150)).toBe(1);
     expect(afterSlow(100, 30)).toBe(1);
   });
 
-  it('parts the machines of a call into no more calls than its slowness is worth', () => {
+  it('splits the machines of a call into no more calls than its slowness justifies', () => {
     expect(afterSlow(100, 4)).toBe(12);
     expect(afterSlow(100, 10)).toBe(5);
     fc.assert(
       fc.property(had, slowness, (machines, times) => {
         const limit = afterSlow(machines, times);
-        // rounding to whole machines may double the calls
+        // Rounding to whole machines may double the calls.
         expect(machines / limit).toBeLessThanOrEqual(2 * 2 * times);
       }),
     );
   });
 
-  it('finds a machine that is slow no later than one that fails', () => {
+  it('isolates a slow machine no later than a failing one', () => {
     fc.assert(
       fc.property(had, slowness, (machines, times) => {
         const afterFailure = batchLimitAfter(NO_BATCH_LIMIT, machines, 'suspect');

@@ -12,7 +12,7 @@ import {
 } from './verdict.js';
 
 describe('classifyAnswer', () => {
-  it('tries again after a failure, no sooner than the back-off and Retry-After say, and says what the latter asks', () => {
+  it('retries after a failure, no sooner than the back-off and Retry-After, and returns the latter', () => {
     const random = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
     const asked = fc.option(fc.nat(86_400_000));
     fc.assert(
@@ -28,7 +28,7 @@ describe('classifyAnswer', () => {
     );
   });
 
-  it('tries again when the token is not accepted, and says so', () => {
+  it('retries when the token is not accepted, and says so', () => {
     jest.spyOn(Math, 'random').mockReturnValue(1);
     const verdict = classifyAnswer({ kind: 'unauthorised', status: 401 }, 1);
     const why = 'the service answers 401: the token is not accepted';
@@ -49,7 +49,7 @@ describe('a doubtful refusal', () => {
     expect(isDoubtful(refusal(status))).toBe(isIt);
   });
 
-  it('says while it is undecided what may be the cause', () => {
+  it('names possible causes while it is undecided', () => {
     expect(whileUndecided(refusal(403), 1)).toMatchObject({
       kind: 'retry',
       cause: 'forbidden',
@@ -81,7 +81,7 @@ describe('a machine that is answered 403', () => {
     nowMs = 100_000;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     refusals = new Refusals();
-    // much has gone well before the command came
+    // Many calls went well before the command came.
     otherGetsThrough();
     nowMs += 5000;
     command = commandOf('M-1');
@@ -94,13 +94,13 @@ describe('a machine that is answered 403', () => {
   };
   const otherGetsThrough = (): void => goesWell(refusals.callBegins());
 
-  it('is at fault when another gets through after that, and it is refused once more', () => {
+  it('is at fault when another machine gets through after that, and it is refused again', () => {
     expect(refused()).toBe('undecided');
     otherGetsThrough();
     expect(refused()).toBe('at-fault');
   });
 
-  it('is not at fault before it has been tried with a token that is known to work', () => {
+  it('is not at fault before it was called with a token that is known to work', () => {
     refused();
     const call = refusals.callBegins();
     otherGetsThrough();
@@ -108,14 +108,14 @@ describe('a machine that is answered 403', () => {
     expect(refused()).toBe('at-fault');
   });
 
-  it('is not at fault because another is refused as the interface lists it: that may come before the token is looked at', () => {
+  it('is not at fault because another gets a listed refusal, which may precede the check of the token', () => {
     refused();
     refusals.answered(refusals.callBegins());
     expect(refused()).toBe('undecided');
   });
 
-  describe('and nobody calls any more', () => {
-    /** It is refused first beside a call that goes well, and again after so long. */
+  describe('in a quiet plant', () => {
+    /** Refused first beside a call that goes well, and again after this time. */
     const refusedAfter = (ms: number, besideMs = 0): string => {
       const other = refusals.callBegins();
       nowMs += besideMs;
@@ -132,13 +132,13 @@ describe('a machine that is answered 403', () => {
       expect(refused()).toBe('at-fault');
     });
 
-    it('is not at fault for what got through long before', () => {
+    it('is not at fault because of calls that got through long before', () => {
       expect(refusedAfter(60_000, 1001)).toBe('undecided');
     });
 
-    // of the second, what was noted before is a generation older when it is asked for
+    // With the second value, the earlier entry is a generation older when it is read.
     it.each([0, 54_500])(
-      'is not at fault when it was called itself right before: the token has lost its right (%i)',
+      'is not at fault if a call for it went well directly before: the token has lost its right (%i)',
       (laterMs) => {
         nowMs += laterMs;
         goesWell(refusals.callBegins(), 'M-1');
@@ -147,13 +147,13 @@ describe('a machine that is answered 403', () => {
       },
     );
 
-    it('is at fault though it was called itself long before', () => {
+    it('is at fault although a call for it went well long before', () => {
       goesWell(refusals.callBegins(), 'M-1');
       nowMs += 1001;
       expect(refusedAfter(2000)).toBe('at-fault');
     });
 
-    it('is not at fault when another is refused, too, whichever was the last', () => {
+    it('is not at fault when another is also refused, whichever was the last', () => {
       refused(undefined, commandOf('M-2'));
       nowMs += 1000;
       expect(refusedAfter(60_000)).toBe('undecided');
@@ -161,14 +161,14 @@ describe('a machine that is answered 403', () => {
       expect(refused()).toBe('undecided');
     });
 
-    it('is at fault though another was refused long before', () => {
+    it('is at fault although another was refused long before', () => {
       refused(undefined, commandOf('M-2'));
       nowMs += 1001;
       expect(refusedAfter(2000)).toBe('at-fault');
     });
   });
 
-  it('is never at fault because the token loses its right, in whatever order calls begin and end', () => {
+  it('is never at fault because the token loses its right, in any order of begins and ends', () => {
     const order = fc.array(fc.record({ ends: fc.boolean(), which: fc.nat(20) }), { maxLength: 60 });
     fc.assert(
       fc.property(order, fc.nat(60), (steps, lostAt) => {
@@ -195,7 +195,7 @@ describe('a machine that is answered 403', () => {
   });
 });
 
-/** What a flow's calls come to, one after the other. */
+/** The results of a flow's calls, in order. */
 const step = fc.record({
   command: fc.nat({ max: 3 }),
   answer: fc.oneof(
@@ -206,7 +206,7 @@ const step = fc.record({
 });
 
 describe('a refusal that the interface does not list', () => {
-  it('counts against a command only when the same came before it and after a call that was answered as listed', () => {
+  it('counts against a command only if it is repeated after a call with a listed answer', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const refusals = new Refusals();
@@ -228,7 +228,7 @@ describe('a refusal that the interface does not list', () => {
             if (review === 'at-fault') commands.delete(command);
             log.push({ number, command, status, isListed: false });
             if (review === 'at-fault') {
-              // another message of the machine follows
+              // Another message of the machine follows.
               for (const entry of log)
                 if (entry.command === command && !entry.isListed) entry.command = -1;
             }
@@ -241,7 +241,7 @@ describe('a refusal that the interface does not list', () => {
     );
   });
 
-  it('does not count by a call that was answered beside the second refusal: the way may be right only since', () => {
+  it('does not count because of a call beside the second refusal: the route may have been repaired since', () => {
     const refusals = new Refusals();
     const doubting = commandOf('M-1');
     expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('undecided');
@@ -251,7 +251,7 @@ describe('a refusal that the interface does not list', () => {
     expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('at-fault');
   });
 
-  it('counts by an empty call for three commands, and for others after one has been applied', () => {
+  it('counts because of empty calls for three commands, and for others after one was applied', () => {
     const refusals = new Refusals();
     const review = (doubting: Doubting) => refusals.review(doubting, 404, refusals.callBegins());
     const bring = (): string[] => {
