@@ -10,7 +10,7 @@ describe('backOffMs', () => {
     expect(waits).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
 
-  it('may come back at once, so that what failed together does not return together', () => {
+  it('may be 0, so that calls that failed together are not repeated together', () => {
     expect(backOffMs(5, options, () => 0)).toBe(0);
   });
 

@@ -3,7 +3,7 @@ import { CallSlots, Semaphore } from './call-slots.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks for slots under names, and notes who has been given one. */
+/** Requests slots under names, and records which were given. */
 function askers(slots: CallSlots): { given: string[]; ask: (...names: string[]) => void } {
   const given: string[] = [];
   return {
@@ -15,7 +15,7 @@ function askers(slots: CallSlots): { given: string[]; ask: (...names: string[]) 
 }
 
 describe('CallSlots', () => {
-  it('lets a slot be taken that is free, unless others wait for one', () => {
+  it('gives a free slot at once, unless others wait for one', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     slots.pause();
@@ -34,7 +34,7 @@ describe('CallSlots', () => {
     expect(slots.underWay).toBe(0);
   });
 
-  it('is not confused by a slot that is given back while it is being given out', () => {
+  it('allows a slot to be released while it is being given out', () => {
     const slots = new CallSlots(1);
     const given: string[] = [];
     for (const name of ['a', 'b', 'c']) {
@@ -47,7 +47,7 @@ describe('CallSlots', () => {
     expect(slots.underWay).toBe(0);
   });
 
-  it('runs every task, first come first served, with all slots taken but never more', async () => {
+  it('runs all tasks in order, with all slots used and never more', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -83,7 +83,7 @@ describe('CallSlots', () => {
     );
   });
 
-  it('gives out nothing while paused, and everything that was asked for meanwhile once it is resumed', () => {
+  it('gives out no slot while paused, and all requested ones when resumed', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     ask('a');
@@ -96,7 +96,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b', 'c']);
   });
 
-  it('gives out nothing while the answer is no, and goes on when woken after it has turned', () => {
+  it('gives out no slot while the condition is false, and continues when woken after it has changed', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     let mayBegin = true;
@@ -111,7 +111,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b']);
   });
 
-  it('asks anew before each call, also among those that are served together', () => {
+  it('checks the condition before each call, even of calls that are served together', () => {
     const slots = new CallSlots(5);
     const { given, ask } = askers(slots);
     slots.pause();
@@ -121,7 +121,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b']);
   });
 
-  it('says when no call is under way any more, though others wait for their turn', async () => {
+  it('resolves when no call is under way any more, although others wait', async () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     await slots.idle();
@@ -138,7 +138,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b']);
   });
 
-  it('says so to everyone who waits for that', async () => {
+  it('resolves for all that wait for it', async () => {
     const slots = new CallSlots(1);
     askers(slots).ask('a');
     const waiting = [slots.idle(), slots.idle()];
@@ -146,7 +146,7 @@ describe('CallSlots', () => {
     await Promise.all(waiting);
   });
 
-  it('objects to a call that was given its slot before, for as long as none may begin', () => {
+  it('objects to a call that has its slot, while no call may begin', () => {
     const slots = new CallSlots(1);
     const { objection } = slots.permit;
     expect(objection()).toBeUndefined();
@@ -158,7 +158,7 @@ describe('CallSlots', () => {
     expect(objection()).toBeInstanceOf(Error);
   });
 
-  it('cuts off the calls that have begun, and none that begin afterwards', () => {
+  it('cuts off the calls that have begun, and no later ones', () => {
     const slots = new CallSlots(2);
     const before = slots.permit.signal;
     expect(before.aborted).toBe(false);
@@ -174,7 +174,7 @@ describe('CallSlots', () => {
     let returned: number;
     let slots: CallSlots;
 
-    /** The oldest turn that is waited for comes. */
+    /** Gives the oldest requested turn. */
     const turnComes = async (): Promise<void> => {
       come.shift()?.();
       await nextTurn();
@@ -191,7 +191,7 @@ describe('CallSlots', () => {
       });
     });
 
-    it('gives out a slot with each turn, and waits for one turn at a time', async () => {
+    it('gives out a slot with each turn, and requests one turn at a time', async () => {
       const { given, ask } = askers(slots);
       expect(slots.tryAcquire()).toBe(false);
       ask('a', 'b', 'c');
@@ -199,7 +199,7 @@ describe('CallSlots', () => {
       await turnComes();
       expect([given, come.length]).toEqual([['a'], 1]);
       await turnComes();
-      // no slot is free
+      // No slot is free.
       expect([given, come.length]).toEqual([['a', 'b'], 0]);
       slots.release();
       await turnComes();
@@ -207,7 +207,7 @@ describe('CallSlots', () => {
       expect(returned).toBe(0);
     });
 
-    it('waits for no call that has no turn yet, and returns a turn that comes while paused', async () => {
+    it('does not wait for calls without a turn, and returns a turn that comes while paused', async () => {
       const { given, ask } = askers(slots);
       ask('a');
       slots.pause();
@@ -230,7 +230,7 @@ describe('CallSlots', () => {
 });
 
 describe('Semaphore', () => {
-  it('gives several slots in the order in which they were asked for, and all of them to who wants more', () => {
+  it('gives several slots in the order of requests, and all of them to a larger request', () => {
     const semaphore = new Semaphore(10);
     const given: number[] = [];
     const slotsWanted = [6, 5, 1, 25, 1];

@@ -9,7 +9,7 @@ interface Item {
 const byTime = (one: Item, other: Item): number => one.dueMs - other.dueMs;
 
 describe('DueQueue', () => {
-  it('always gives out one of the earliest, once, while others come in between', () => {
+  it('always returns an earliest item, each once, while others are added', () => {
     const steps = fc.array(fc.option(fc.nat(20)), { maxLength: 60 });
     fc.assert(
       fc.property(steps, (all) => {

@@ -30,16 +30,16 @@ function orderAfter(application: OrderApplication): OrderSnapshot {
 const KNOWN = order([operation('0010'), operation('0020', { status: 'completed' })]);
 
 describe('a whole order', () => {
-  it('is the first that is known of it', () => {
+  it('may be the first message of an order', () => {
     expect(applyOrderMessage(undefined, whole(KNOWN))).toEqual({ kind: 'applied', order: KNOWN });
   });
 
-  it('replaces what is known, operations that it no longer has included', () => {
+  it('replaces the known order, including operations that it no longer has', () => {
     const later = order([operation('0030')], { changedAt: 101 });
     expect(orderAfter(applyOrderMessage(KNOWN, whole(later)))).toEqual(later);
   });
 
-  it('is superseded when it is older, as a change is, and applied again when it is as old', () => {
+  it('is superseded if it is older, like a change, and applied again if it is as old', () => {
     const older = whole(order([], { changedAt: 99 }));
     for (const message of [older, change({ changedAt: 99, status: 'cancelled' })]) {
       expect(applyOrderMessage(KNOWN, message)).toEqual({ kind: 'superseded', known: KNOWN });
@@ -79,13 +79,13 @@ describe('a change of an order', () => {
   const ALL = ORDER_STATUSES.join(' ');
 
   it.each<[OrderStatus, string, string, string]>([
-    // partly released, then the part that was is done
+    // Partly released, then the released part is done.
     ['released', 'released planned', 'released', 'released planned'],
     ['released', 'completed planned', 'started', 'completed planned'],
-    // its operations said so before, or it was held in between
+    // Its operations were released before, or it was held in between.
     ['planned', 'released planned', 'released', 'released planned'],
     ['released', 'released planned', 'held released', 'released planned'],
-    // nothing of it was released before
+    // Nothing was released before.
     ['planned', 'planned planned', 'released', 'released released'],
     ['planned', 'planned cancelled', 'started', 'started cancelled'],
     ['planned', 'planned', 'held released', 'released'],
@@ -108,7 +108,7 @@ describe('a change of an order', () => {
     expect(after.operations.map((each) => each.status).join(' ')).toBe(expected);
   });
 
-  it('of operations leaves the rest, and what it does not say of them', () => {
+  it('of operations leaves the others, and the fields that it does not have', () => {
     const operations: OperationChange[] = [
       { operationId: '0010', status: 'held', plannedStart: 500 },
     ];
@@ -118,12 +118,12 @@ describe('a change of an order', () => {
     });
   });
 
-  it('takes up an operation again that is over, if it names it', () => {
+  it('reopens a finished operation that it names', () => {
     const operations: OperationChange[] = [{ operationId: '0020', status: 'started' }];
     expect(after({ operations }).operations[1]).toEqual(operation('0020', { status: 'started' }));
   });
 
-  it('moves an operation with all of its place', () => {
+  it('moves an operation with its whole place', () => {
     const moved = after({ operations: [{ operationId: '0010', machineId: 'M-9' }] });
     expect(moved.operations[0]).toEqual({
       operationId: '0010',
@@ -132,7 +132,7 @@ describe('a change of an order', () => {
     });
   });
 
-  it('adds an operation that says where it is done, and none that does not', () => {
+  it('adds an operation with a place, and none without', () => {
     const operations: OperationChange[] = [
       { operationId: '0030', workCentre: 'DR01' },
       { operationId: '0040', status: 'started' },
@@ -155,7 +155,7 @@ describe('a change of an order', () => {
     expect(applyOrderMessage(orderAfter(event), fetched).kind).toBe('applied');
   });
 
-  it('may name ten thousand operations that are not among as many known: that stops nothing', () => {
+  it('may name ten thousand operations that are not among as many known ones, in good time', () => {
     const [known, named] = [0, 10_000].map((from) =>
       Array.from({ length: 10_000 }, (_, index) => operation(`${from + index}/FR01`)),
     );
@@ -180,14 +180,14 @@ describe('a change that replaces operations', () => {
   const idsAfter = (more: Partial<OrderChange>): string[] =>
     operationsAfter(more).map(({ operationId }) => operationId);
 
-  it('takes off the places that it does not name, and leaves the other operations', () => {
+  it('removes the places that it does not name, and leaves the other operations', () => {
     const operations = [{ operationId: '0010/FR02', workCentre: 'FR02' }];
     expect(idsAfter({ operations, replaces: ['0010'] })).toEqual(['0010/FR02', '0020']);
     expect(idsAfter({ operations, replaces: 'all' })).toEqual(['0010/FR02']);
     expect(idsAfter({ operations })).toEqual(['0010/FR01', '0010/FR02', '0020']);
   });
 
-  it('hands on to a new place what it does not say of it, but nothing of the old place', () => {
+  it('copies missing fields to a new place, but nothing of the old place', () => {
     const moved = { operationId: '0010', machineId: 'M-9' };
     const rest = { status: 'started', sequence: 10, plannedStart: 500 };
     expect(operationsAfter({ operations: [moved], replaces: ['0010'] })).toEqual([
@@ -200,7 +200,7 @@ describe('a change that replaces operations', () => {
     ]);
   });
 
-  it('puts an operation on several places in place of one', () => {
+  it('puts an operation at several places instead of one', () => {
     const operations = ['DR01', 'DR02'].map((workCentre) => ({
       operationId: `0020/${workCentre}`,
       workCentre,
@@ -210,7 +210,7 @@ describe('a change that replaces operations', () => {
     );
   });
 
-  it('takes an id that only looks like a place of another operation for one by itself', () => {
+  it('treats an id that only looks like a place of another operation as an operation of its own', () => {
     const own = order([at('0010/FR02', 'FR01'), at('0010/FR01/1', 'FR01'), at('10010', 'FR01')]);
     const message = change({ operations: [at('0010', 'FR09')], replaces: ['0010'] });
     expect(orderAfter(applyOrderMessage(own, message)).operations).toEqual([
@@ -219,18 +219,18 @@ describe('a change that replaces operations', () => {
     ]);
   });
 
-  it('leaves all of them under a status alone', () => {
+  it('leaves all of them if it has only a status', () => {
     expect(idsAfter({ status: 'held', replaces: 'all' })).toHaveLength(3);
   });
 
-  it('may be the first that is known of an order, and is applied again', () => {
+  it('may be the first message of an order, and is applied again', () => {
     const message = change({ operations: [at('0010', 'FR09')], replaces: ['0010'] });
     const first = orderAfter(applyOrderMessage(undefined, message));
     expect(first.operations).toEqual([at('0010', 'FR09')]);
     expect(orderAfter(applyOrderMessage(first, message))).toEqual(first);
   });
 
-  it('never takes off an operation that it does not name', () => {
+  it('never removes an operation that it does not name', () => {
     const numbers = fc.uniqueArray(fc.constantFrom('0010', '0020', '0030'));
     const centres = fc.uniqueArray(fc.constantFrom('FR01', 'FR02', 'FR03'), { minLength: 1 });
     const entries = fc
@@ -280,7 +280,7 @@ describe('a change of a finished order whose operations are forgotten', () => {
     );
   });
 
-  it('begins anew with the operations that it says the place of', () => {
+  it('starts again with the operations that it gives a place for', () => {
     const operations = [operation('0020')];
     const reopened = { changedAt: 101, status: 'released' as const };
     expect(orderAfter(apply('completed', { status: 'released', operations }))).toEqual(
@@ -290,7 +290,7 @@ describe('a change of a finished order whose operations are forgotten', () => {
   });
 });
 
-describe('a change of an order that nobody has sent', () => {
+describe('a change of an unknown order', () => {
   const apply = (more: Partial<OrderChange>) => applyOrderMessage(undefined, change(more));
 
   it.each([
@@ -313,12 +313,12 @@ describe('a change of an order that nobody has sent', () => {
     });
   });
 
-  it('is not enough where one operation is done, and of another the place is not said', () => {
+  it('does not suffice if one operation is done and another has no place', () => {
     const operations = [operation('0010', { status: 'completed' }), { operationId: '0020' }];
     expect(apply({ operations })).toEqual({ kind: 'unknown-order' });
   });
 
-  it.each(['completed', 'cancelled'] as const)('is enough when it is %s', (status) => {
+  it.each(['completed', 'cancelled'] as const)('suffices if it is %s', (status) => {
     expect(orderAfter(apply({ status }))).toEqual(order([], { changedAt: 101, status }));
   });
 
@@ -331,14 +331,14 @@ describe('a change of an order that nobody has sent', () => {
     expect(orderAfter(apply({ operations }))).toMatchObject({ status: expected, operations });
   });
 
-  it('leaves an operation planned that says where it is done and not how far it is', () => {
+  it('leaves an operation planned that has a place and no status', () => {
     const done = operation('0010', { status: 'completed' });
     expect(
       orderAfter(apply({ operations: [done, { operationId: '0020', workCentre: 'DR01' }] })),
     ).toMatchObject({ status: 'planned', operations: [done, { status: 'planned' }] });
   });
 
-  it('does not keep out the operations that are heard of after those that are done', () => {
+  it('does not exclude operations that are named after those that are done', () => {
     const statuses = fc.array(fc.constantFrom(...ORDER_STATUSES), { maxLength: 3 });
     fc.assert(
       fc.property(statuses, (heard) => {
@@ -355,7 +355,7 @@ describe('a change of an order that nobody has sent', () => {
 });
 
 describe('messages in any order of arrival', () => {
-  it('never leave an older state of the order behind a newer one', () => {
+  it('never end with an older state of the order than the newest', () => {
     const version = fc.record({
       changedAt: fc.nat(5),
       status: fc.constantFrom(...ORDER_STATUSES),

@@ -13,7 +13,7 @@ import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 const MACHINES = ['M-1', 'M-2', 'M-3'];
 const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
 
-/** Orders, and the lists that what follows from them makes. */
+/** Orders, and the resulting lists. */
 class Ledger {
   readonly orders = new Map<string, KnownOrder>();
   readonly table = AssignmentTable.inMemory();
@@ -77,14 +77,14 @@ function listsOf(ledger: Ledger): (readonly string[])[] {
   return MACHINES.map((machineId) => ledger.listOf(machineId));
 }
 
-describe("what orders make of a machine's list", () => {
+describe("a machine's list of orders", () => {
   it.each(ORDER_STATUSES)('holds an operation by its status: %s', (status) => {
     const isListed = ['released', 'started', 'held'].includes(status);
     const ledger = ledgerOf(order('4711', [operation('0010', { status })]));
     expect(ledger.listOf('M-1')).toEqual(isListed ? ['4711'] : []);
   });
 
-  it('names the order, and its operations where the order has several on the machine', () => {
+  it('names the order, and its operations if the order has several on the machine', () => {
     const ledger = ledgerOf(
       order('4711', [
         operation('0010', { sequence: 1 }),
@@ -97,7 +97,7 @@ describe("what orders make of a machine's list", () => {
     expect(ledger.listOf('M-2')).toEqual(['4711']);
   });
 
-  it('goes by sequence, 0 or none last, then planned start, none last, then order and operation', () => {
+  it('is sorted by sequence, 0 or none last, planned start, none last, order and operation', () => {
     const ledger = ledgerOf(
       order('F', [operation('0010')]),
       order('E', [operation('0020', { sequence: 0 }), operation('0010', { sequence: 0 })]),
@@ -118,7 +118,7 @@ function change(more: Partial<OrderChange>): OrderMessage {
 const whole = (snapshot: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: snapshot });
 
 describe('a change of an order', () => {
-  it('is laid over what is known, and touches the machines of the order', () => {
+  it('is merged into the known order, and affects its machines', () => {
     const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020')]));
     const operations = [{ operationId: '0010', status: 'completed' as const }];
     expect(ledger.takeIn([change({ operations })])).toMatchObject({ touched: ['M-1'] });
@@ -127,7 +127,7 @@ describe('a change of an order', () => {
     expect(ledger.listOf('M-1')).toEqual([]);
   });
 
-  it('is superseded by what is newer, for the machines of the order', () => {
+  it('is superseded by a newer version, for the machines of the order', () => {
     const ledger = ledgerOf(order('4711', [operation('0010')], { changedAt: 102 }));
     const { touched, findings } = ledger.takeIn([change({ status: 'cancelled' })]);
     expect(touched).toEqual([]);
@@ -135,14 +135,14 @@ describe('a change of an order', () => {
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 
-  it('is refused when nobody has sent the order, and it does not say where it is done', () => {
+  it('is rejected if the order is unknown and the change has no place', () => {
     const ledger = new Ledger();
     const { findings } = ledger.takeIn([change({ status: 'started' })]);
     expect(findings).toMatchObject([{ kind: 'rejected', rejection: { code: 'invalid-message' } }]);
     expect(ledger.orders.size).toBe(0);
   });
 
-  it('goes by the sender’s count before it goes by the time', () => {
+  it('is compared by the sender’s count before the time', () => {
     const fence = (value: string) => ({ fence: { counter: 'SERIAL', value } });
     const ledger = ledgerOf(order('4711', [operation('0010')], fence('11')));
     const { findings } = ledger.take(
@@ -151,7 +151,7 @@ describe('a change of an order', () => {
     expect(findings).toMatchObject([{ detail: 'order 4711 came with SERIAL 9; known is 11' }]);
   });
 
-  it('that was sent before what is known, in the same second and through another partition, is superseded', () => {
+  it('sent earlier in the same second through another partition is superseded', () => {
     const ledger = ledgerOf(order('4711', [operation('0010')]));
     ledger.takeIn([change({ status: 'completed' })], 9, { partition: 1, recordedAt: 1500 });
     const late = [change({ status: 'started' })];
@@ -162,10 +162,10 @@ describe('a change of an order', () => {
   });
 });
 
-describe('a change that names done operations alone, of an order that nobody has sent', () => {
+describe('a change of an unknown order that names only done operations', () => {
   const done = { operationId: '0010', machineId: 'M-1', status: 'completed' as const };
 
-  it('concerns their machines, and leaves the order to what may still come of it', () => {
+  it('affects their machines, and leaves the order unknown', () => {
     const ledger = new Ledger();
     const { touched, findings } = ledger.takeIn([change({ changedAt: 200, operations: [done] })]);
     expect([touched, findings]).toEqual([['M-1'], []]);
@@ -179,14 +179,14 @@ describe('a snapshot of an order', () => {
   const onFirst = order('4711', [operation('0010')]);
   const onSecond = order('4711', [operation('0010', { machineId: 'M-2' })]);
 
-  it('moves an order: it leaves the old machine, and both lists are touched', () => {
+  it('moves an order: it leaves the old machine, and both lists change', () => {
     const ledger = ledgerOf(onFirst, order('4712', [operation('0010')]));
     const moved = { ...onSecond, changedAt: 101 };
     expect(ledger.take(moved)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
     expect(listsOf(ledger)).toEqual([['4712'], ['4711'], []]);
   });
 
-  it('is superseded when it is older than what is known, and changes nothing', () => {
+  it('is superseded if it is older than the known order, and changes nothing', () => {
     const ledger = ledgerOf(onFirst);
     const detail = 'order 4711 changed at 99; known is the change of 100';
     expect(ledger.take({ ...onSecond, changedAt: 99 })).toEqual({
@@ -214,28 +214,28 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual(counts ? [[], ['4711'], []] : [['4711'], [], []]);
   });
 
-  it('is put on no machine that was refused when it was read', () => {
+  it('is put on no machine that was rejected when it was read', () => {
     const ledger = new Ledger();
     const both = order('4711', [operation('0010'), operation('0020', { machineId: 'M-2' })]);
     expect(ledger.take(both, ['M-2'])).toEqual({ touched: ['M-1'], findings: [] });
     expect(ledger.orders.get('4711')?.machineIds).toEqual(['M-1']);
   });
 
-  it('is taken off a machine that was refused when it was read', () => {
+  it('is removed from a machine that was rejected when it was read', () => {
     const ledger = ledgerOf(onFirst);
     const { touched } = ledger.take({ ...onSecond, changedAt: 101 }, ['M-1']);
     expect(touched).toEqual(['M-1', 'M-2']);
     expect(ledger.listOf('M-1')).toEqual([]);
   });
 
-  it('may be in a document twice: the later one counts, and a machine is answered once', () => {
+  it('may be in a document twice: the later one counts, and a machine gets one outcome', () => {
     const ledger = ledgerOf(onFirst);
     const messages = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map(whole);
     expect(ledger.takeIn(messages)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
-  it('may be in a document ten thousand times, older and of another machine each time: that stops nothing', () => {
+  it('may be in a document ten thousand times, each older and for another machine, in good time', () => {
     const messages = Array.from({ length: 10_000 }, (_, index) => {
       const operations = [operation('0010', { machineId: `M-${index}` })];
       return whole(order('4711', operations, { changedAt: 99 }));
@@ -256,7 +256,7 @@ describe('a snapshot of an order', () => {
       ...Array<OrderMessage>(times).fill(held),
     ];
 
-    it('is applied where a document repeats it some times', () => {
+    it('is applied if a document repeats it a few times', () => {
       const ledger = new Ledger();
       expect(ledger.takeIn(repeated(50))).toEqual({ touched: ['M-1'], findings: [] });
       expect(ledger.orders.get('4711')?.status).toBe('held');
@@ -266,7 +266,7 @@ describe('a snapshot of an order', () => {
       ['by the same document', new Ledger(), repeated(2000)],
       ['by one before', ledgerOf(large), repeated(2000).slice(1)],
     ])(
-      'is rejected where a document repeats it too often, its operations named %s',
+      'is rejected if a document repeats it too often, with its operations named %s',
       (_, ledger, all) => {
         const before = process.cpuUsage();
         const { touched, findings } = ledger.takeIn(all);
@@ -280,7 +280,7 @@ describe('a snapshot of an order', () => {
   });
 });
 
-describe('a message that concerns no machine', () => {
+describe('a message that affects no machine', () => {
   const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
   const onFirst = order('4711', [operation('0010')]);
   const older = order('4711', [], { changedAt: 99 });
@@ -293,20 +293,20 @@ describe('a message that concerns no machine', () => {
     expect(new Ledger().take(snapshot)).toEqual({ touched: [], findings: [{ kind: 'taken-in' }] });
   });
 
-  it('is superseded when it is older', () => {
+  it('is superseded if it is older', () => {
     const detail = 'order 4711 changed at 99; known is the change of 100';
     const { findings } = ledgerOf(onFirst).take(older);
     expect(findings).toEqual([{ kind: 'superseded', machineId: null, detail }]);
   });
 
-  it('is taken in when a document has the order twice, older and newer', () => {
+  it('is applied if a document has the order twice, older and newer', () => {
     const messages = [older, order('4711', [])].map(whole);
     const ledger = ledgerOf(order('4711', [planned]));
     expect(ledger.takeIn(messages).findings).toEqual([{ kind: 'taken-in' }]);
   });
 });
 
-describe('an order at a place that no machine is mapped for', () => {
+describe('an order at an unmapped work centre', () => {
   const place: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'released' };
   const found = (wasUnmapped: boolean): readonly OrderFinding[] => {
     const messages = [whole(order('4711', [place]))];
@@ -314,7 +314,7 @@ describe('an order at a place that no machine is mapped for', () => {
     return applyToOrder({ messages, position, wasUnmapped }, undefined, machineOf).findings;
   };
 
-  it('is refused with a change, by the place that is known of it', () => {
+  it('is rejected with a change, by its known place', () => {
     const ledger = ledgerOf(order('4711', [{ ...place, status: 'planned' }]));
     const operations = [{ operationId: '0010', status: 'released' as const }];
     expect(ledger.takeIn([change({ operations })]).findings).toMatchObject([
@@ -322,7 +322,7 @@ describe('an order at a place that no machine is mapped for', () => {
     ]);
   });
 
-  it('is refused where the place had a machine when it was read', () => {
+  it('is rejected if the work centre was mapped when it was read', () => {
     const detail =
       'no machine is mapped for plant/work centre ?/FR01 of order 4711, ' +
       'which names no plant: its work centre has to be that of one plant alone';
@@ -330,7 +330,7 @@ describe('an order at a place that no machine is mapped for', () => {
     expect(found(false)).toMatchObject([{ kind: 'rejected', rejection, unmapped: [place] }]);
   });
 
-  it('is not refused again', () => {
+  it('is not rejected again', () => {
     expect(found(true)).toEqual([{ kind: 'taken-in' }]);
   });
 });
@@ -351,7 +351,7 @@ describe('a finished order', () => {
     expect(ledger.table.size).toBe(0);
   });
 
-  it('is not brought back by an older message, only by a newer one', () => {
+  it('is not reopened by an older message, only by a newer one', () => {
     const ledger = ledgerOf(finished('4711'));
     expect(ledger.take(outdated).findings).toMatchObject([{ kind: 'superseded' }]);
     expect(ledger.listOf('M-1')).toEqual([]);
@@ -361,10 +361,10 @@ describe('a finished order', () => {
   });
 });
 
-describe('an order that is taken up again', () => {
+describe('a reopened order', () => {
   const completed = (operationId: string) => ({ operationId, status: 'completed' as const });
 
-  it('must be sent as a whole, where its end came as a status alone', () => {
+  it('must be sent as a whole if it ended by its status alone', () => {
     const ledger = ledgerOf(order('4711', [operation('0010')]));
     ledger.takeIn([change({ status: 'completed' })]);
     expect(ledger.listOf('M-1')).toEqual([]);
@@ -376,7 +376,7 @@ describe('an order that is taken up again', () => {
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 
-  it('comes back with an operation that says its place, where it ended with its operations', () => {
+  it('comes back with an operation that has a place if it ended by its operations', () => {
     const done = operation('0010', { status: 'completed' });
     const ledger = ledgerOf(order('4711', [done]));
     ledger.takeIn([change({ operations: [operation('0010')] })]);
@@ -403,7 +403,7 @@ describe('an order that is taken up again', () => {
     expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([['4711'], ['4711']]);
   });
 
-  it('has what a change says anew, and no place that it replaces', () => {
+  it('has the fields of the change, and no place that it replaces', () => {
     const at = (workCentre: string): OrderOperation => {
       return { operationId: `10/${workCentre}`, machineId: 'M-1', workCentre, status: 'released' };
     };
@@ -434,7 +434,7 @@ const anySnapshot: fc.Arbitrary<OrderSnapshot> = fc.record({
   operations: anyOperations,
 });
 
-/** Several orders' snapshots, and the same ones interleaved otherwise: those of one order keep theirs. */
+/** Snapshots of several orders, and the same interleaved differently; those of one order keep their sequence. */
 const twoInterleavings = fc.array(anySnapshot, { maxLength: 12 }).chain((one) =>
   fc.shuffledSubarray(one, { minLength: one.length }).map((places) => {
     const rest = [...one];
@@ -447,7 +447,7 @@ const twoInterleavings = fc.array(anySnapshot, { maxLength: 12 }).chain((one) =>
 );
 
 describe('any history of orders', () => {
-  it('ends in the same lists, however the snapshots of different orders are interleaved', () => {
+  it('ends with the same lists, however the snapshots of different orders are interleaved', () => {
     fc.assert(
       fc.property(twoInterleavings, ({ one, other }) => {
         expect(listsOf(ledgerOf(...other))).toEqual(listsOf(ledgerOf(...one)));
@@ -455,7 +455,7 @@ describe('any history of orders', () => {
     );
   });
 
-  it('leaves nothing behind but the newest snapshot of each order, the later one of equals', () => {
+  it('leaves only the newest snapshot of each order, the later one of equals', () => {
     fc.assert(
       fc.property(fc.array(anySnapshot, { maxLength: 12 }), (history) => {
         const newest = new Map<string, OrderSnapshot>();

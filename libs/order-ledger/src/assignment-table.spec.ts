@@ -16,7 +16,7 @@ const operation = fc.record({
   sequence: fc.integer({ min: 1, max: 3 }),
   plannedStart: fc.integer({ min: 1, max: 3 }),
 });
-/** What of one of a few orders stands on the machine from now on, and whether its list is asked for then. */
+/** The operations of one of a few orders on the machine, and whether its list is read then. */
 const step = fc.record({
   orderId: fc.oneof(fc.constantFrom('4711', '4712', '4713'), fc.nat(20).map(String)),
   operations: fc.uniqueArray(operation, { maxLength: 3, selector: (each) => each.operationId }),
@@ -26,7 +26,7 @@ const steps = fc.array(step, { maxLength: 40, size: 'max' });
 
 type Stored = Map<string, readonly AssignedOperation[]>;
 
-/** The list of what is stored, drawn at once. */
+/** The list as built from the store. */
 function listOf(stored: Stored): string[] {
   const all = [...stored].flatMap(([key, operations]) =>
     operations.map((each) => [placeOfKey(key)!.orderId, each] as const),
@@ -46,7 +46,7 @@ function tableOf(stored: Stored): AssignmentTable {
 }
 
 describe("a machine's list", () => {
-  it('is that of what is stored, however it came about and whenever it was asked for', () => {
+  it('matches the store after any changes, whenever it was read', () => {
     fc.assert(
       fc.property(steps, steps, (restored, changes) => {
         const stored: Stored = new Map();
@@ -65,7 +65,7 @@ describe("a machine's list", () => {
     );
   });
 
-  it('is read from what is stored once', () => {
+  it('is built from the store once', () => {
     const stored: Stored = new Map();
     stored.set(assignmentKey('M-1', '4711'), [{ entry: '4711', operationId: '0010' }]);
     const read = jest.spyOn(stored, 'get');
@@ -84,7 +84,7 @@ const anOperation: fc.Arbitrary<AssignedOperation> = fc.record(
   { requiredKeys: ['entry', 'operationId'], noNullPrototype: true },
 );
 
-describe('an assignment as it is stored', () => {
+describe('a stored assignment', () => {
   it('is read back as it was', () => {
     fc.assert(
       fc.property(fc.array(anOperation), (assignment) => {
@@ -94,11 +94,14 @@ describe('an assignment as it is stored', () => {
     );
   });
 
-  it.each([null, 'text', 7, {}, [1], [{}]])('is nothing the bridge has not stored: %j', (json) => {
-    expect(fromStoredAssignment(json)).toBeUndefined();
-  });
+  it.each([null, 'text', 7, {}, [1], [{}]])(
+    'is undefined for a value that the bridge has not stored: %j',
+    (json) => {
+      expect(fromStoredAssignment(json)).toBeUndefined();
+    },
+  );
 
-  it('lies under its machine and order', () => {
+  it('has its machine and order as key', () => {
     const place = { machineId: 'M-1', orderId: '4711' };
     expect(placeOfKey(assignmentKey(place.machineId, place.orderId))).toEqual(place);
     expect(placeOfKey('\u0000watermark')).toBeUndefined();

@@ -44,7 +44,7 @@ const aPosition = fc.record(
   { noNullPrototype: true },
 );
 
-describe('an order as it is stored', () => {
+describe('a stored order', () => {
   it('is read back as it was', () => {
     fc.assert(
       fc.property(anOrder, someIds, aPosition, (order, machineIds, from) => {
@@ -55,7 +55,7 @@ describe('an order as it is stored', () => {
     );
   });
 
-  it('is finished after it is read if it was before, with nothing else kept of it', () => {
+  it('is finished after it is read if it was before, and holds nothing else', () => {
     fc.assert(
       fc.property(anOrder, aPosition, (order, position) => {
         const known = toKnownOrder(order, ['M-1'], position, []);
@@ -65,7 +65,7 @@ describe('an order as it is stored', () => {
     );
   });
 
-  it('is read as earlier versions stored it, before all that has a position since', () => {
+  it('is read as earlier versions stored it, without fields that have a position now', () => {
     const stored = [100, 7, 'released', ['M-1'], [['0010', 'released', 'M-1']]];
     expect(fromStoredOrder(stored)).toEqual({
       changedAt: 100,
@@ -76,7 +76,7 @@ describe('an order as it is stored', () => {
     });
   });
 
-  it('is read as earlier versions stored it, with the messages it came from before', () => {
+  it('is read as earlier versions stored it, with the former positions of its messages', () => {
     const known = toKnownOrder(
       { orderId: '4711', changedAt: 100, status: 'planned', operations: [] },
       ...([['M-1'], { partition: 1, offset: 7, recordedAt: 5 }, []] as const),
@@ -84,13 +84,16 @@ describe('an order as it is stored', () => {
     expect(fromStoredOrder([...toStoredOrder(known), [6, [0, 3]]])).toEqual(known);
   });
 
-  it.each([null, 'text', {}, [1, 2]])('is nothing the bridge has not stored: %j', (json) => {
-    expect(fromStoredOrder(json)).toBeUndefined();
-  });
+  it.each([null, 'text', {}, [1, 2]])(
+    'is undefined for a value that the bridge has not stored: %j',
+    (json) => {
+      expect(fromStoredOrder(json)).toBeUndefined();
+    },
+  );
 });
 
 describe('FinishedOrders', () => {
-  it('gives up those finished longest ago, as far as they are more than are remembered', () => {
+  it('forgets the oldest beyond the limit', () => {
     const finished = new FinishedOrders(['A', 'B'], 3);
     expect(finished.finished('C')).toEqual([]);
     expect(finished.finished('D')).toEqual(['A']);
@@ -99,7 +102,7 @@ describe('FinishedOrders', () => {
     expect(finished.finished('F')).toEqual(['C']);
   });
 
-  it('counts an order that is finished again as finished last', () => {
+  it('treats an order that is finished again as the latest', () => {
     const finished = new FinishedOrders(['A', 'B'], 2);
     expect(finished.finished('A')).toEqual([]);
     expect(finished.finished('C')).toEqual(['B']);

@@ -9,7 +9,7 @@ describe('the preview of a document', () => {
     MACHINE_CLOUD_TOKEN: 'a-token',
   });
 
-  it('rejects an order that it repeats too often for its operations, as the bridge does', async () => {
+  it('rejects an order that the document repeats too often for its operations, as the bridge does', async () => {
     const operations = Array.from({ length: 10_000 }, (_, index) => ({
       ...{ ManufacturingOrderOperation: `${index}`, WorkCenter: 'M-1' },
     }));

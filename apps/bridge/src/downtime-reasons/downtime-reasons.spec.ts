@@ -15,11 +15,11 @@ import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
 import { DowntimeReasonsModule } from './downtime-reasons.module.js';
 
-/** A second of the plant is a millisecond here. */
+/** One second of the plant is one millisecond here. */
 const CLOCK_SPEED = 1000;
-/** Where a call must take much less than the seconds that are distinguished. */
+/** For tests in which a call must take much less time than the seconds compared. */
 const SLOWER_CLOCK_SPEED = 20;
-/** Where it must take less than two minutes, which are waited for. */
+/** For tests in which it must take less than two minutes. */
 const MINUTE_A_SECOND = 60;
 
 const MILL = {
@@ -33,10 +33,10 @@ describe('DowntimeReasons', () => {
   let service: StubService;
   let bridge: INestApplicationContext;
   let clock: Clock;
-  /** Reasons set, with the time of the plant at which they came to the service. */
+  /** Reasons set, with the plant's time of their calls. */
   let requests: { reasonId: string; atSeconds: number; isFuture: boolean }[];
   let status: number;
-  /** How far the service's clock, and that of a gateway, is ahead of the bridge's, and whether answers have a date. */
+  /** Seconds that the clocks of the service and of a gateway are ahead, and whether answers have a date. */
   let serviceClock: { aheadSeconds: number; isDated: boolean; gatewayAheadSeconds?: number };
   let results: CommandResult[];
 
@@ -87,7 +87,7 @@ describe('DowntimeReasons', () => {
     await service.stop();
   });
 
-  /** Hands messages over; resolves when all of them have finished. */
+  /** Hands messages over; resolves when all have finished. */
   const handle = async (...bodies: object[]): Promise<void> => {
     const messages: InboundMessage[] = [];
     const ends = bodies.map(
@@ -112,13 +112,13 @@ describe('DowntimeReasons', () => {
     startTime,
   });
 
-  it('sets a reason and says when', async () => {
+  it('sets a reason and publishes when', async () => {
     await handle(reason(clock.nowSeconds() - 60));
     expect(requests).toMatchObject([{ reasonId: '22' }]);
     expect(results).toMatchObject([{ kind: 'applied', machineId: 'M-1', attempts: 1 }]);
   });
 
-  it('holds a start a little ahead of the clock until it has passed, and what follows behind it', async () => {
+  it('postpones a start a little ahead of the clock, and later reasons of the machine with it', async () => {
     const startTime = clock.nowSeconds() + 110;
     await handle(reason(startTime), reason(startTime - 300));
     expect(requests).toHaveLength(2);
@@ -126,7 +126,7 @@ describe('DowntimeReasons', () => {
     expect(results).toMatchObject([{ kind: 'applied' }, { kind: 'applied' }]);
   });
 
-  it('rejects a start far ahead of the clock without a call, and as it comes, though one before it is held', async () => {
+  it('rejects a start far ahead of the clock at receipt, although an earlier reason is postponed', async () => {
     const nowSeconds = clock.nowSeconds();
     await handle(reason(nowSeconds + 110), reason(nowSeconds + 100_000));
     const rejected = { kind: 'rejected', machineId: 'M-1', attempts: 0 };
@@ -137,7 +137,7 @@ describe('DowntimeReasons', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('takes a start as far ahead of the clock as it may be, and rejects the next second', async () => {
+  it('accepts a start as far ahead of the clock as allowed, and rejects the next second', async () => {
     const nowSeconds = clock.nowSeconds();
     jest.spyOn(clock, 'nowSeconds').mockReturnValue(nowSeconds);
     await handle(reason(nowSeconds + 120), reason(nowSeconds + 121));
@@ -150,7 +150,7 @@ describe('DowntimeReasons', () => {
 
   it('rejects an end that lies further ahead than any shift without a call', async () => {
     const nowSeconds = clock.nowSeconds();
-    // the plant's time goes on meanwhile
+    // The plant's time goes on meanwhile.
     const ends = [nowSeconds + 80_000, nowSeconds + 200_000];
     await handle(...ends.map((endTime) => ({ ...reason(nowSeconds - 600), endTime })));
     expect(results).toMatchObject([
@@ -166,13 +166,13 @@ describe('DowntimeReasons', () => {
     expect(results).toMatchObject([{ kind: 'rejected', machineId: 'M-1', attempts: 0, rejection }]);
   });
 
-  it('rejects what it cannot read, and takes the messages behind it', async () => {
+  it('rejects unreadable messages, and handles later ones', async () => {
     await handle({ machineId: 'M-1', reasonId: '22' }, reason(clock.nowSeconds() - 60));
     expect(results.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'rejected']);
     expect(requests).toHaveLength(1);
   });
 
-  it('does not believe a refusal of a start that may lie in the future there, until no clock can be the cause', async () => {
+  it('retries a refused start that may lie in the future of the service, until no clock can be the cause', async () => {
     await bridge.close();
     await startBridge(MINUTE_A_SECOND);
     status = 422;
@@ -185,17 +185,17 @@ describe('DowntimeReasons', () => {
     expect(requests.at(-1)!.atSeconds).toBeGreaterThan(startTime + 120);
   });
 
-  it('sets a reason of ten minutes ago though a gateway dates answers an hour behind', async () => {
+  it('sets a reason of ten minutes ago although a gateway dates answers an hour behind', async () => {
     await bridge.close();
     serviceClock = { aheadSeconds: 0, isDated: true, gatewayAheadSeconds: -3600 };
     await startBridge(1);
-    // By the answers to the first the gateway's clock is known.
+    // The answers to the first reason give the gateway's clock.
     for (const agoSeconds of [7200, 600]) await handle(reason(clock.nowSeconds() - agoSeconds));
     expect(results).toMatchObject(Array(2).fill({ kind: 'applied', attempts: 1 }));
   });
 
   describe.each([-30, -2, -0.3, 0.3, 2, 30])(
-    'of a service whose clock is %d s ahead',
+    'with a service whose clock is %d s ahead',
     (aheadSeconds) => {
       const restart = async (isDated: boolean): Promise<void> => {
         await bridge.close();
@@ -214,7 +214,7 @@ describe('DowntimeReasons', () => {
         expect(requests.filter(({ isFuture }) => isFuture)).toEqual([]);
       });
 
-      it('sets them all the same where its answers have no date', async () => {
+      it('sets them even if its answers have no date', async () => {
         await restart(false);
         await handle(...lastSeconds());
         expect(results).toMatchObject(Array(3).fill({ kind: 'applied' }));
@@ -222,7 +222,7 @@ describe('DowntimeReasons', () => {
     },
   );
 
-  // of another status, also where the start is now
+  // Any other status, even if the start is now.
   it.each([
     [422, 600, { attempts: 1 }],
     [409, 0, {}],

@@ -24,7 +24,7 @@ import { ownedState } from './testing/owned-state.js';
 const PARTITIONS = [0, 1] as const;
 const STAGES = ['erp.work-orders', 'relayed-orders', 'assignment-changes'] as const;
 type Stage = (typeof STAGES)[number];
-/** Few, so that much happens to each. */
+/** Few, so that each gets many steps. */
 const ORDERS = ['4711', '4712'];
 const MACHINES = ['M-1', 'M-2'];
 const SOME_TIME = 1_700_000_000;
@@ -49,7 +49,7 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record({
   ),
 });
 
-/** One partition of one stage, or all of them: else hardly anything would get through. */
+/** One partition of one stage, or all of them: otherwise hardly any message would get through. */
 const some = <T>(...each: T[]): fc.Arbitrary<readonly T[]> =>
   fc.constantFrom(each, ...each.map((one) => [one]));
 const places = { stages: some(...STAGES), partitions: some(...PARTITIONS) };
@@ -93,7 +93,7 @@ Object.assign(queues, {
   known: () => Promise.resolve(),
   ofOrder: (id: string) => partitionOf(ORDERS, id),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
-  /** Records that have ended are not looked at again: the topic may do without tombstones. */
+  /** Ended records are not read again: the topic may do without tombstones. */
   endOf: () => [],
 });
 
@@ -102,18 +102,18 @@ interface Ended {
   records: readonly OutboundRecord[];
 }
 
-/** What Kafka holds of one partition of an input, and who owns it. */
+/** An input partition in Kafka, and its owner. */
 class InputPartition {
   readonly log: { key: Buffer | null; value: Buffer | null; timestamp: string }[] = [];
   readonly values = new Map<string, unknown>();
   private readonly committed = new Set<number>();
-  /** Handed over to its owner up to here. */
+  /** The next offset to hand over. */
   position = 0;
-  /** Ended, and in no transaction yet. */
+  /** Ended messages that are not committed. */
   ended: Ended[] = [];
   ownership = new AbortController();
 
-  /** The next that are not done. */
+  /** The next messages to hand over. */
   next(most: number): number[] {
     const offsets: number[] = [];
     while (this.position < this.log.length && offsets.length < most) {
@@ -137,7 +137,7 @@ class InputPartition {
   }
 }
 
-/** The whole way from orders to lists, without Kafka, processes and the service. */
+/** The whole path from orders to lists, without Kafka, processes and the service. */
 class OrderFlow {
   readonly service = new Map<string, readonly string[]>();
   readonly outcomes: string[] = [];
@@ -262,12 +262,12 @@ class OrderFlow {
     else await this.queues.handleChanges(messages);
   }
 
-  /** The service takes some lists of a machine, the first first. */
+  /** The service takes some lists of a machine, the first one first. */
   private answer(machineId: string, most: number): void {
     const isIts = ({ list }: { list: ListToSet }): boolean => list.machineId === machineId;
     for (const each of this.waiting.filter(isIts).slice(0, most)) {
       this.waiting.splice(this.waiting.indexOf(each), 1);
-      // nothing is sent that nobody waits for
+      // A list is sent only if a message waits for it.
       if (each.answers.message.revoked.aborted) continue;
       this.service.set(machineId, ordersOf(each.list));
       each.answers.addResult({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
@@ -294,7 +294,7 @@ class OrderFlow {
   }
 }
 
-/** The newest of each order, the later one of equals. */
+/** The newest message of each order, the later one of equals. */
 function newestOf(history: readonly OrderSnapshot[]): Map<string, OrderSnapshot> {
   const newest = new Map<string, OrderSnapshot>();
   for (const order of history) {
@@ -307,7 +307,7 @@ function newestOf(history: readonly OrderSnapshot[]): Map<string, OrderSnapshot>
 
 const LISTED: readonly string[] = ['released', 'started', 'held'];
 
-/** As the contract has them, not as the ledger makes them. */
+/** By the contract, not by the ledger. */
 function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
   const orders = [...newestOf(history).values()].filter(({ status }) => !isOver(status));
   return MACHINES.map((machineId) => {
@@ -330,7 +330,7 @@ function compareRanks<T extends readonly (number | string)[]>(a: T, b: T): numbe
 }
 
 describe('any history of orders, with crashes between any two steps', () => {
-  it('ends in the lists that follow from the newest of each order, and publishes each outcome once', async () => {
+  it('ends with the lists of the newest message of each order, and publishes each outcome once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(aStep, { minLength: 10, maxLength: 60, size: 'max' }),

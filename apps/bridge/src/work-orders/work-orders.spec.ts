@@ -38,7 +38,7 @@ class WorkOrdersAlone {}
 interface Order {
   orderId: string;
   changedAt: number;
-  /** The work centres of its operations, one each, which are machines unless a map says otherwise. */
+  /** One operation for each work centre, which is a machine unless a map says otherwise. */
   machines: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function orderOf({ orderId, changedAt, machines }: Order): object {
   return { orderId, changedAt, status: 'released', operations };
 }
 
-/** SAP's document of several orders, each with one operation at work centre M-1. */
+/** An SAP document of several orders, each with one operation at work centre M-1. */
 function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buffer {
   const idocs = orders.map(
     ({ orderId, changed }) =>
@@ -63,7 +63,7 @@ function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buff
   return Buffer.from(`<LOIPRO01>${idocs.join('')}</LOIPRO01>`);
 }
 
-/** All orders go to partition 0, but for those that begin with a 9. */
+/** Orders go to partition 0, except those that begin with a 9. */
 const partitionOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -73,18 +73,18 @@ function headersOf(headers: OutboundRecord['headers']): Map<string, string> {
   return new Map(all.map(([name, value]) => [name, String(value)]));
 }
 
-describe('orders on their way to the lists of machines', () => {
+describe('orders and the lists of machines', () => {
   let bridge: INestApplicationContext;
-  /** Lists that are to be set, not settled yet. */
+  /** Submitted lists without a result. */
   let lists: { list: ListToSet; answers: MessageResults }[];
   let outcomes: string[];
-  /** Why dead letters were written, and the machines they name. */
+  /** Codes and machines of dead letters. */
   let deadLetters: {
     code: string | undefined;
     detail: string | undefined;
     machineIds?: readonly string[];
   }[];
-  /** Offsets of messages whose end has come. */
+  /** Offsets of messages that have ended. */
   let finished: number[];
   let failed: unknown[];
 
@@ -108,7 +108,7 @@ describe('orders on their way to the lists of machines', () => {
 
   afterEach(() => bridge.close());
 
-  /** A topic to which no more than tombstones and what was refused can be written. */
+  /** A topic to which only tombstones and refusals can be written. */
   let unwritable: string | undefined;
 
   const messageOf = (
@@ -141,7 +141,7 @@ describe('orders on their way to the lists of machines', () => {
   };
 
   let delivered = 0;
-  /** What the bridge writes: for itself, what became of messages, and dead letters. */
+  /** The bridge's records: queues and state, outcomes, and dead letters. */
   const deliver = (records: readonly OutboundRecord[]): void => {
     const messagesOf = (topic: string): InboundMessage[] =>
       records
@@ -176,11 +176,11 @@ describe('orders on their way to the lists of machines', () => {
 
   const handle = async (...messages: InboundMessage[]): Promise<void> => {
     await bridge.get(WorkOrdersController).handle(messages);
-    // there and back again takes some
+    // A look-up takes a few turns of the event loop.
     for (let turns = 0; turns < 5; turns += 1) await nextTurn();
   };
 
-  /** What an ERP has answered of order 4711. */
+  /** An ERP's answer with order 4711. */
   const relay = async (askedAt: number, answer: object): Promise<void> => {
     const source = { topic: 't', partition: 0, offset: 8, messageId: null };
     const order = { orderId: '4711', source, recordedAt: askedAt, askedAt, ...answer };
@@ -196,7 +196,7 @@ describe('orders on their way to the lists of machines', () => {
     return relay(askedAt, { gone: 'the ERP does not have it', messages });
   };
 
-  /** The service takes all lists that are to be set. */
+  /** The service takes all submitted lists. */
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
       const { machineId } = list;
@@ -211,14 +211,14 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(equipment, 'machineOf').mockImplementation((each) => map.machineOf(each));
   };
 
-  /** The service lists no machine but M-1. */
+  /** The service lists only the machine M-1. */
   const listFirstAlone = (): void => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
     jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
   };
 
-  it('sets the list of each machine that an order touches, and answers for each by itself', async () => {
+  it('sets the list of each machine of an order, with an outcome for each', async () => {
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] }));
     expect(lists.map(({ list }) => [list.machineId, ordersOf(list)])).toEqual([
       ['M-1', ['4711']],
@@ -229,7 +229,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(outcomes).toEqual(['7: applied 4711 on M-1', '7: applied 4711 on M-2']);
   });
 
-  it('draws a list when it is sent: it says all that later messages said', async () => {
+  it('builds a list when it is sent: it includes later messages', async () => {
     await handle(
       orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7),
       orderMessage({ orderId: '4712', changedAt: 1, machines: ['M-1'] }, 8),
@@ -237,7 +237,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => ordersOf(list))).toEqual(Array(2).fill(['4711', '4712']));
   });
 
-  it('leaves what has not been read yet to the new owner of a partition that is lost', async () => {
+  it('abandons unread messages when their partition is revoked', async () => {
     const unread = orderMessage(Buffer.from('not read: this is no order'));
     const lost = { ...unread, revoked: AbortSignal.abort(new Error('another process has it')) };
     const abandoned = jest.spyOn(lost, 'abandon');
@@ -253,7 +253,7 @@ describe('orders on their way to the lists of machines', () => {
       { orderId: '9712', changed: '20231128083400000000' },
     ]);
 
-    it('are answered each by itself, and once, however often the document names it', async () => {
+    it('get one outcome each, however often the document names them', async () => {
       await handle(orderMessage(document));
       expect(lists.map(({ list }) => [list.machineId, ordersOf(list)])).toEqual(
         Array(2).fill(['M-1', ['4711', '9712']]),
@@ -263,7 +263,7 @@ describe('orders on their way to the lists of machines', () => {
       expect(finished).toEqual([7]);
     });
 
-    it('are known, whichever partition has their next message, which is answered without a call where it is older', async () => {
+    it('are known whichever partition has their next message, which is superseded without a call if it is older', async () => {
       await handle(orderMessage(document));
       await applyAll();
       await handle(orderMessage({ orderId: '9712', changedAt: 10, machines: ['M-1'] }, 8));
@@ -281,7 +281,7 @@ describe('orders on their way to the lists of machines', () => {
     });
   });
 
-  it('are answered where they concern no machine', async () => {
+  it('get an outcome if they affect no machine', async () => {
     await handle(orderMessage({ orderId: '9711', changedAt: 1, machines: [] }));
     expect({ outcomes, finished }).toEqual({
       outcomes: ['7: applied 9711 on null'],
@@ -304,7 +304,7 @@ describe('orders on their way to the lists of machines', () => {
     while (deadLetters.length === 0) await realDelayMs(20);
     expect(deadLetters).toMatchObject([{ code: 'too-large' }]);
     expect({ lists, failed }).toEqual({ lists: [], failed: [] });
-    // what cannot be kept is not known
+    // An order that cannot be stored is not known.
     unwritable = undefined;
     await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }, 8));
     expect(lists.map(({ list }) => ordersOf(list))).toEqual([['4711']]);
@@ -331,7 +331,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(ordersOf(lists[0]!.list)).toEqual(expected);
   });
 
-  it('rejects the operations that have no machine, and sets the lists of the others', async () => {
+  it('rejects operations without a machine, and sets the lists of the others', async () => {
     mapBy([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['FR01', 'FR99'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
@@ -340,7 +340,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(finished).toEqual([7]);
   });
 
-  describe('that are older than what is known, and are rejected where they are read', () => {
+  describe('that are older than the known order and rejected when they are read', () => {
     beforeEach(async () => {
       mapBy([
         { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },
@@ -379,7 +379,7 @@ describe('orders on their way to the lists of machines', () => {
     },
   );
 
-  it('sets no message aside for a machine that is gone, and that its order has left', async () => {
+  it('dead-letters no message for a machine that no longer exists and that its order has left', async () => {
     jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7));
     await applyAll();
@@ -409,7 +409,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => list.machineId)).toEqual(['X-1', 'M-1']);
   });
 
-  it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
+  it('leaves an unknown machine to its call if it cannot be looked up', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(false);
     jest
@@ -419,7 +419,7 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
   });
 
-  it('rejects for its machine what is too large to be kept there, and never calls it applied', async () => {
+  it('rejects an assignment that is too large to be stored, and never publishes it as applied', async () => {
     jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
     bridge
       .get(Assignments)
@@ -434,7 +434,7 @@ describe('orders on their way to the lists of machines', () => {
     expect({ failed, list: ordersOf(first!.list) }).toEqual({ failed: [], list: [] });
   });
 
-  it('rejects what it cannot read, and takes the messages behind it', async () => {
+  it('rejects unreadable messages, and handles later ones', async () => {
     await handle(
       orderMessage(Buffer.from('{'), 7),
       orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 8),
@@ -447,7 +447,7 @@ describe('orders on their way to the lists of machines', () => {
   });
 });
 
-it('looks machines up together that the service does not list, also just after a look-up, and not again for each message', async () => {
+it('looks unlisted machines up together, even directly after a look-up, and not again for each message', async () => {
   const service = await StubService.start();
   const names = { machineDisplayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
   service.answers(respond(200, [{ ...names, machineUniqueId: 'M-1' }]));
@@ -472,7 +472,7 @@ it('looks machines up together that the service does not list, also just after a
   await service.stop();
 });
 
-/** What `AbortSignal.any` leaves at a signal. With Node 20 it is there for as long as the signal lives. */
+/** The entries that `AbortSignal.any` leaves at a signal. With Node 20 they stay for as long as the signal lives. */
 function compositesOf(signal: AbortSignal): number {
   const symbols = Object.getOwnPropertySymbols(signal);
   const own = symbols.find(({ description }) => description === 'kDependantSignals');

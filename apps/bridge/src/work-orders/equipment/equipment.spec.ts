@@ -41,7 +41,7 @@ describe('Equipment', () => {
       providers: [Equipment, UnmappedWorkCentres],
     })
     class EquipmentAlone {}
-    // looks at the file that often
+    // Checks the file that often.
     const everyMs = globalThis.setInterval;
     jest
       .spyOn(globalThis, 'setInterval')
@@ -54,7 +54,7 @@ describe('Equipment', () => {
 
   afterEach(() => bridge.close());
 
-  it('follows the map as it changes', async () => {
+  it('follows changes of the map', async () => {
     writeMap({ ...MILL, machineId: 'M-2' }, { ...LATHE, machineId: 'M-3' });
     await untilMapped(MILL, 'M-2');
     expect(equipment.machineOf(LATHE)).toBe('M-3');
@@ -71,7 +71,7 @@ describe('Equipment', () => {
     await untilMapped(MILL, 'M-4');
   });
 
-  it('does not look again while the file hangs, and does once it answers', async () => {
+  it('does not read again while a read hangs, and does once it ends', async () => {
     const answers: ((read: EquipmentMapRead | undefined) => void)[] = [];
     const looks = jest
       .spyOn(EquipmentMapFile.prototype, 'readIfChanged')
@@ -92,7 +92,7 @@ describe('Equipment', () => {
     }
   });
 
-  it('remembers where orders wanted to go, until it is mapped', async () => {
+  it('remembers unmapped work centres until they are mapped', async () => {
     for (let order = 1; order <= 7; order += 1) unmapped.note(`47${order}`, LATHE);
     unmapped.note('471', LATHE);
     unmapped.note('1', { workCentre: 'ZZ' });
@@ -130,7 +130,7 @@ describe('the file of the equipment map', () => {
     writeFileSync(path, JSON.stringify([{ ...mill, machineId: 'M-1' }]));
   });
 
-  it('is read again after a read that failed, though it has not changed since', async () => {
+  it('is read again after a failed read, although it has not changed since', async () => {
     failures = 1;
     await file.readIfChanged();
     expect(await file.readIfChanged()).toEqual({ kind: 'unreadable', why: 'EIO' });
@@ -138,7 +138,7 @@ describe('the file of the equipment map', () => {
     expect(read?.kind === 'map' && read.map.machineOf(mill)).toBe('M-1');
   });
 
-  it('is not read again while it stays as it is, whether it makes sense or not', async () => {
+  it('is not read again while it is unchanged, whether valid or not', async () => {
     await file.readIfChanged();
     expect(await file.readIfChanged()).toMatchObject({ kind: 'map' });
     expect(await file.readIfChanged()).toBeUndefined();
@@ -149,7 +149,7 @@ describe('the file of the equipment map', () => {
     expect(reads).toBe(2);
   });
 
-  it('is no other map than at the start for a line feed at its end', async () => {
+  it('is the same map with a line feed at its end', async () => {
     const atStart = JSON.stringify([{ ...mill, machineId: 'M-1' }]);
     writeFileSync(path, `${atStart}\n`);
     const same = new EquipmentMapFile(path, atStart);
@@ -157,7 +157,7 @@ describe('the file of the equipment map', () => {
     expect(await same.readIfChanged()).toBeUndefined();
   });
 
-  it('is read only once two looks in a row have found it the same', async () => {
+  it('is read only after two equal checks in a row', async () => {
     const parts = ['[', JSON.stringify({ ...mill, machineId: 'M-2' }), ']'];
     writeFileSync(path, '');
     for (const part of parts) {
@@ -170,8 +170,8 @@ describe('the file of the equipment map', () => {
     expect(read?.kind === 'map' && read.map.machineOf(mill)).toBe('M-2');
   });
 
-  it.each(['moved away and back', 'written anew'])(
-    'is reported each time it is gone and each time it is back, where it is %s',
+  it.each(['moved away and back', 'written again'])(
+    'is reported each time it is gone and each time it is back, after it is %s',
     async (how) => {
       const content = JSON.stringify([{ ...mill, machineId: 'M-1' }]);
       await file.readIfChanged();
@@ -188,7 +188,7 @@ describe('the file of the equipment map', () => {
     },
   );
 
-  it('is parsed beside all else the process does where it is YAML', async () => {
+  it('is parsed in a thread if it is YAML', async () => {
     const large = join(folder, 'large.yaml');
     const lines = Array.from(
       { length: 5000 },
@@ -204,7 +204,7 @@ describe('the file of the equipment map', () => {
       utilizations.push(performance.eventLoopUtilization(before).utilization);
       expect(read?.kind === 'map' && read.map.size).toBe(5000);
     }
-    // not all of them, and no time: a busy machine may not let this thread run
+    // Not all of them, and no time: a busy machine may not run this thread.
     expect(Math.min(...utilizations)).toBeLessThan(0.5);
     const yaml = new EquipmentMapFile(large, '');
     writeFileSync(large, '- plant: a\n  plant: b\n');
@@ -217,7 +217,7 @@ describe('the file of the equipment map', () => {
     });
   });
 
-  it('is reported anew when it is back and still makes no sense', async () => {
+  it('is reported again when it is back and still invalid', async () => {
     const reported: (string | undefined)[] = [];
     for (const content of ['no map', undefined, 'no map', undefined]) {
       if (content === undefined) rmSync(path);
@@ -229,7 +229,7 @@ describe('the file of the equipment map', () => {
     expect(reported).toEqual([no, yes, yes, no, no, yes, yes, no]);
   });
 
-  it('is not taken when there is nothing in it', async () => {
+  it('is rejected if it is empty', async () => {
     writeFileSync(path, '[]');
     await file.readIfChanged();
     expect(await file.readIfChanged()).toMatchObject({

@@ -36,7 +36,7 @@ function machine(machineUniqueId: string): object {
   return { ...name, machineUniqueId };
 }
 
-/** A message, what it was answered, and a promise of its end. */
+/** A message, its outcomes, and a promise of its end. */
 interface Sent {
   readonly ownership: AbortController;
   readonly message: KeptMessage;
@@ -49,7 +49,7 @@ describe('WorkOrderLists', () => {
   let service: StubService;
   let bridge: INestApplicationContext;
   let lists: WorkOrderLists;
-  /** The machines' lists in each request, as the service was sent them. */
+  /** The lists in each request to the service. */
   let requests: { machineId: string; workingOrders: string[] }[][];
   let answer: () => Promise<void>;
   let watermarks: Map<string, number>;
@@ -95,7 +95,7 @@ describe('WorkOrderLists', () => {
     await service.stop();
   });
 
-  /** @param done places of what an earlier owner has done of it */
+  /** @param done places of items that an earlier owner has finished */
   const send = (body: object, done: readonly number[] = []): Sent => {
     let ended: (how: string) => void = () => undefined;
     const end = new Promise<string>((resolve) => {
@@ -126,14 +126,14 @@ describe('WorkOrderLists', () => {
     return sent;
   };
 
-  /** Sends it, and waits for its end. */
+  /** Hands the message over and waits for its end. */
   const finished = async (...message: Parameters<typeof send>): Promise<CommandResult[]> => {
     const { end, results } = send(...message);
     expect(await end).toBe('finished');
     return results;
   };
 
-  /** Stops whoever waits for `arrived` until `open` is called. */
+  /** Blocks callers that wait for `arrived` until `open` is called. */
   const gate = () => {
     let [open, arrive]: (() => void)[] = [];
     const opened = new Promise<void>((resolve) => {
@@ -149,7 +149,7 @@ describe('WorkOrderLists', () => {
     return { pass, arrived, open: () => open?.() };
   };
 
-  it('sets the lists of a message as they are given, and answers with all of them', async () => {
+  it('sets the lists of a message as they are given, and finishes it with all outcomes', async () => {
     const first = { machineId: 'M-1', workingOrders: ['4712', '4711'] };
     const second = { machineId: 'M-2', workingOrders: [] };
     const results = await finished({ machines: [first, second] });
@@ -167,7 +167,7 @@ describe('WorkOrderLists', () => {
       ...{ machineId, workingOrders: ['4711'] },
     }));
 
-    it('makes no call for what an earlier owner has done of a message, and publishes no more of it', async () => {
+    it('makes no call and publishes nothing for items that an earlier owner has finished', async () => {
       expect(await finished({ machines: [first, second] }, [0, 1])).toEqual([]);
       expect(requests).toEqual([]);
       const results = await finished({ machines: [first, second] }, [0]);
@@ -177,7 +177,7 @@ describe('WorkOrderLists', () => {
       expect(lists.lastApplied('M-1')).toBeUndefined();
     });
 
-    it('knows what is done by its place in the message, beside others that are at fault', async () => {
+    it('finds finished items by their places in the message, beside faulty ones', async () => {
       const faulty = { machineId: 'M-3', workingOrders: 'all' };
       const results = await finished({ machines: [faulty, first, second] }, [0]);
       expect(requests).toEqual([[second]]);
@@ -187,10 +187,10 @@ describe('WorkOrderLists', () => {
       ]);
     });
 
-    it('has what is done of it published with that place', async () => {
+    it('publishes items with their places', async () => {
       const { end, message } = send({ machines: [first, second] });
       expect(await end).toBe('finished');
-      // that of the last is published with its end
+      // The last one is published with the end.
       expect(message.published).toMatchObject([{ records: [{ key: 'M-1' }], item: 0 }]);
     });
   });
@@ -201,7 +201,7 @@ describe('WorkOrderLists', () => {
     expect(requests).toEqual([]);
   });
 
-  describe('drawn from the ledger', () => {
+  describe('of the ledger', () => {
     let revoked: AbortSignal;
     let orders: string[];
 
@@ -209,7 +209,7 @@ describe('WorkOrderLists', () => {
       [revoked, orders] = [new AbortController().signal, ['4711']];
     });
 
-    /** Sets the list of M-1 as the ledger has it by the time it is sent; what the message is answered. */
+    /** Sets the list of M-1 as the ledger has it when it is sent; resolves with the message's outcome. */
     const draw = async (): Promise<CommandResult[]> => {
       const results: CommandResult[] = [];
       await new Promise<void>((resolve) => {
@@ -225,13 +225,13 @@ describe('WorkOrderLists', () => {
       return results;
     };
 
-    it('is sent again unchanged: who else has set another meanwhile is not known', async () => {
+    it('is sent again unchanged: another system may have set another meanwhile', async () => {
       await draw();
       expect(await draw()).toMatchObject([{ kind: 'applied', attempts: 1 }]);
       expect(requests).toHaveLength(2);
     });
 
-    it('is remembered as it was sent, not as it was by the time of the answer', async () => {
+    it('is remembered as it was sent, not as it was at the time of the answer', async () => {
       const { pass, arrived, open } = gate();
       answer = pass;
       const first = draw();
@@ -246,7 +246,7 @@ describe('WorkOrderLists', () => {
   });
 
   it.each([0, 10])(
-    'supersedes, without a call, a list issued before the one applied last: %i',
+    'supersedes a list issued before the last applied one, without a call: %i',
     async (issuedAt) => {
       bridge.get(ListWatermarks).raise(0, 'M-1', 20);
       const results = await finished({ machineId: 'M-1', workingOrders: [], issuedAt });
@@ -263,7 +263,7 @@ describe('WorkOrderLists', () => {
     expect(watermarks.get('M-1')).toBe(issuedAt);
   });
 
-  it('writes with the answer of each machine when its list was issued, if that is said, and it is applied', async () => {
+  it('writes the time of issue of each applied list that has one, with the outcome of its machine', async () => {
     const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: [] }));
     await finished({ machines });
     expect(watermarks).toEqual(new Map());
@@ -272,7 +272,7 @@ describe('WorkOrderLists', () => {
     expect(watermarks).toEqual(new Map(machines.map(({ machineId }) => [machineId, 20])));
   });
 
-  it('is not taken for outdated with one that is, and came right behind it', async () => {
+  it('is not treated as outdated because the next list is', async () => {
     await send({ machineId: 'M-1', workingOrders: ['base'], issuedAt: 20 }).end;
     const valid = send({ machineId: 'M-1', workingOrders: ['valid'] });
     const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 18 });
@@ -305,7 +305,7 @@ describe('WorkOrderLists', () => {
     }
   });
 
-  it('survives a defect after the call, which is not made again for that', async () => {
+  it('survives a bug after the call, which is not repeated for it', async () => {
     jest.spyOn(bridge.get(ListWatermarks), 'raise').mockImplementationOnce(() => {
       throw new Error('a bug');
     });
@@ -317,14 +317,14 @@ describe('WorkOrderLists', () => {
     expect(next).toMatchObject([{ kind: 'applied', attempts: 1 }]);
   });
 
-  it('ends no list, applied while its partition was lost, whose time of issue nobody will know', async () => {
+  it('does not finish a list with a time of issue that was applied while its partition was lost', async () => {
     const { pass, arrived, open } = gate();
     answer = pass;
     const { ownership, end } = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
     await arrived;
     ownership.abort(stopping);
     open();
-    // finished, its offset moves: the next owner would let an older list follow
+    // If it finished, the offset would be committed, and the next owner would let an older list follow.
     expect((await end) === 'finished').toBe(watermarks.get('M-1') === 20);
   });
 });
@@ -335,7 +335,7 @@ function listOf(more: Partial<ListToSet> = {}): ListToSet {
 
 const ofLedger = { workingOrders: () => ['4711'] };
 
-describe('a list that waits while another one comes', () => {
+describe('a list that waits while another comes', () => {
   it.each<[Precedence, Partial<ListToSet>, Partial<ListToSet>, (number | undefined)?, boolean?]>([
     ['newer', {}, {}],
     ['newer', { issuedAt: 10 }, { issuedAt: 20 }],
@@ -359,7 +359,7 @@ describe('a list that waits while another one comes', () => {
 });
 
 describe('the size of a list', () => {
-  it.each([0, 1, 50])('is near that of a request, and never below, with %i orders', (count) => {
+  it.each([0, 1, 50])('is close to that of a request, and never below, with %i orders', (count) => {
     const workingOrders = Array.from({ length: count }, (_, index) => `ORDER-${index}`);
     const bytes = JSON.stringify([{ machineId: 'M-1', workingOrders }]).length;
     const size = sizeOf(listOf({ workingOrders }));
@@ -379,7 +379,7 @@ const settings = {
 const watermarksAt = (nowSeconds: number): ListWatermarks =>
   new ListWatermarks(settings, {} as KafkaClient, new ManualClock(nowSeconds * 1000));
 
-/** A partition that was restored with these. */
+/** A partition that was restored with these values. */
 const restored = (
   partition: number,
   watermarks: [string, number][],
@@ -392,7 +392,7 @@ const restored = (
   });
 
 describe('ListWatermarks', () => {
-  it('goes by the highest watermark of a machine, whatever partition its lists came through', () => {
+  it('uses the highest watermark of a machine in any partition', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
     watermarks.topic.own(restored(0, [['M-1', 10]]));
     watermarks.topic.own(restored(1, [['M-2', 20]]));
@@ -401,12 +401,12 @@ describe('ListWatermarks', () => {
     expect(watermarks.issuedAt('M-2')).toBe(20);
     watermarks.raise(0, 'M-2', 15);
     expect(watermarks.issuedAt('M-2')).toBe(20);
-    // it is never lowered
+    // It is never lowered.
     expect(watermarks.raise(1, 'M-1', 10)).toEqual([]);
     expect(watermarks.issuedAt('M-1')).toBe(30);
   });
 
-  it('is written to the partition that the list came through', () => {
+  it('writes to the partition of the list', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
     watermarks.topic.own(restored(4, []));
     const topic = INTERNAL_TOPICS.workOrderListFences;
@@ -416,7 +416,7 @@ describe('ListWatermarks', () => {
     expect(watermarks.raise(5, 'M-1', 40)).toEqual([]);
   });
 
-  it('forgets those of a partition that is lost: its new owner has them', () => {
+  it('forgets those of a revoked partition: its new owner has them', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
     const losing = new AbortController();
     watermarks.topic.own(restored(0, [['M-1', 10]], losing.signal));
@@ -424,7 +424,7 @@ describe('ListWatermarks', () => {
     expect(watermarks.issuedAt('M-1')).toBeUndefined();
   });
 
-  it('goes by what another process has raised meanwhile', () => {
+  it('uses watermarks that another process has raised meanwhile', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
     watermarks.topic.own(restored(0, []));
     watermarks.raise(0, 'M-1', 10);
@@ -434,7 +434,7 @@ describe('ListWatermarks', () => {
     expect(watermarks.issuedAt('M-2')).toBeUndefined();
   });
 
-  it('ignores a watermark that no clock can have shown yet, says so, and lowers it', () => {
+  it('ignores a watermark that no clock can have shown yet, warns of it, and lowers it', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const watermarks = watermarksAt(NOW_SECONDS);
     const latest = NOW_SECONDS + MAX_SKEW_SECONDS;

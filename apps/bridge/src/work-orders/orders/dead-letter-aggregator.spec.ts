@@ -38,7 +38,7 @@ describe('DeadLetterAggregator', () => {
     read.mockImplementation((places) => Promise.resolve(places.map(storedAt)));
   });
 
-  /** Takes what a machine's owner has written of its refusal. */
+  /** Hands over a refusal written by the machine's owner. */
   const refuse = (
     offset: number,
     machineId: string,
@@ -71,7 +71,7 @@ describe('DeadLetterAggregator', () => {
     return { topic: ORDER_REFUSALS, partition: 3, key, value: null, headers: {} };
   };
 
-  it('writes one dead letter that names all machines, and an outcome and a tombstone of each beside it', async () => {
+  it('writes one dead letter that names all machines, with an outcome and a tombstone for each', async () => {
     const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
     await endOf(first, second);
     expect([first.ends, second.ends]).toEqual([['finished'], ['finished']]);
@@ -94,7 +94,7 @@ describe('DeadLetterAggregator', () => {
     expect(first.last.slice(-2)).toEqual([tombstone(first), tombstone(second)]);
   });
 
-  it('names those in it that are refused while the message is read', async () => {
+  it('includes machines that are refused while the message is read', async () => {
     let second: KeptMessage | undefined;
     read.mockImplementation((places) => {
       second = refuse(2, 'M-2');
@@ -106,7 +106,7 @@ describe('DeadLetterAggregator', () => {
     expect(second?.ends).toEqual(['finished']);
   });
 
-  it('says what it knows of a message that is gone from its topic', async () => {
+  it('writes what is known of a message that its topic no longer holds', async () => {
     read.mockResolvedValue([undefined]);
     const message = refuse(1, 'M-1');
     await endOf(message);
@@ -116,13 +116,13 @@ describe('DeadLetterAggregator', () => {
     expect(found?.get('dlq-value-omitted')).toBe('0');
     const record = message.last.find(({ topic }) => topic.endsWith('.dlq'));
     expect(record).toMatchObject({ key: Buffer.from('4711'), value: null });
-    // by its sender ingest knows whom to call back
+    // Ingest finds the recipient of a notification by the sender.
     const outcome = message.last.find(({ topic }) => topic.includes('outcomes'));
     expect(JSON.parse(String(outcome?.value))).toMatchObject({ source });
   });
 
-  // one alone is named as well: the order may stand at others
-  it('writes what comes later in a dead letter of its own', async () => {
+  // A single machine is named as well: the order may be on others.
+  it('writes a later refusal in a dead letter of its own', async () => {
     const first = refuse(1, 'M-1');
     await endOf(first);
     expect(deadLettersIn(first.last)[0]?.get('dlq-machine-ids')).toBe('M-1');
@@ -131,7 +131,7 @@ describe('DeadLetterAggregator', () => {
     expect(deadLettersIn(second.last)[0]?.get('dlq-machine-ids')).toBe('M-2');
   });
 
-  it('leaves a refusal that was revoked to its redelivery, which it may share the wait with', async () => {
+  it('abandons a revoked refusal, whose redelivery may be waiting, too', async () => {
     const revoked = new AbortController();
     const [former, again] = [refuse(1, 'M-1', revoked), refuse(1, 'M-1')];
     revoked.abort();
@@ -141,10 +141,10 @@ describe('DeadLetterAggregator', () => {
     expect(deadLettersIn(again.last)).toHaveLength(1);
   });
 
-  it('reads what is due together once, at most a hundred messages, and goes on until Kafka answers', async () => {
+  it('reads all due messages at once, at most a hundred, and retries until Kafka answers', async () => {
     read.mockRejectedValueOnce(new Error('Kafka is away'));
     const offsets = Array.from({ length: 120 }, (_, offset) => offset);
-    // all at once, however long it takes
+    // All at once, however long that takes.
     const time = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     const messages = offsets.map((offset) => refuse(offset, 'M-1', undefined, offset));
     time.mockRestore();
@@ -154,7 +154,7 @@ describe('DeadLetterAggregator', () => {
     expect(values).toEqual(offsets.map((offset) => `order ${offset}`));
   });
 
-  it('leaves all to the new owners where all partitions are lost meanwhile, and reads what has come since', async () => {
+  it('abandons all refusals when all partitions are revoked during a read, and reads later ones', async () => {
     const revoked = [new AbortController(), new AbortController()] as const;
     const messages = revoked.map((controller, offset) => refuse(offset, 'M-1', controller, offset));
     let since: KeptMessage | undefined;

@@ -23,7 +23,7 @@ describe('the end of a record of a queue', () => {
     queues.onModuleDestroy();
   });
 
-  it('is a tombstone where Kafka does not let records be deleted, or that is not known yet', async () => {
+  it('is a tombstone where Kafka does not allow deletion, or while that is unknown', async () => {
     const { topicPrefix } = settings.kafka;
     const log = jest.spyOn(Logger.prototype, 'log');
     const topics = [
@@ -32,7 +32,7 @@ describe('the end of a record of a queue', () => {
       { name: `${topicPrefix}${ORDER_REFUSALS}`, cleanupPolicy: 'compact,delete' as const },
     ];
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    // a broker that has just started is still loading its groups
+    // A broker that has just started is still loading its groups.
     for (let isLoaded = false; !isLoaded;) {
       isLoaded = await deleteCommitted(kafka, settings.kafka.groupId, topics[0]!.name).then(
         () => true,

@@ -13,7 +13,7 @@ const settings = loadBridgeSettings({
 const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
 const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
 
-describe('a record between parts of the flow', () => {
+describe('a record of a queue', () => {
   const queues = new OrderQueues(settings, createKafka(settings.kafka));
   Object.assign(queues, { known: () => Promise.resolve(), endOf: () => [] });
   const taken: unknown[] = [];
@@ -25,7 +25,7 @@ describe('a record between parts of the flow', () => {
     taken.length = 0;
   });
 
-  it('is read as it was written, under a key of its own', async () => {
+  it('is read as it was written, with a key of its own', async () => {
     const [record, other] = [0, 1].map(() => queues.recordOf(ASSIGNMENT_CHANGES, 5, change));
     expect(record).toMatchObject({ topic: `a.${ASSIGNMENT_CHANGES}`, partition: 5 });
     expect(record?.key).not.toBe(other?.key);
@@ -34,7 +34,7 @@ describe('a record between parts of the flow', () => {
     expect(taken).toEqual([change]);
   });
 
-  it('fails alone where a bug of ours does not let it be taken', async () => {
+  it('fails alone after a bug of the bridge', async () => {
     const bug = new Error('a bug');
     const value = Buffer.from(String(queues.recordOf(ASSIGNMENT_CHANGES, 5, change).value));
     const [first, second] = [inboundMessage({ value }), inboundMessage({ value })];
@@ -45,7 +45,7 @@ describe('a record between parts of the flow', () => {
     expect([first.ends, taken]).toEqual([[bug], [change]]);
   });
 
-  it('is done at once where it is the tombstone of one that has ended', async () => {
+  it('is finished at once if it is a tombstone', async () => {
     const message = inboundMessage();
     await queues.takeEach(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], ['finished']]);
@@ -53,7 +53,7 @@ describe('a record between parts of the flow', () => {
 
   const unreadable = new Error('unreadable, or not written by this version of the bridge');
 
-  it('fails where its value could not be unpacked: it is no tombstone', async () => {
+  it('fails if its value could not be decompressed: that is not a tombstone', async () => {
     const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
     const message = inboundMessage({ unreadable: { rejection, omittedBytes: 1 } });
     await queues.takeEach(RELAYED_ORDERS, [message], take);
@@ -72,7 +72,7 @@ describe('a record between parts of the flow', () => {
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
-  it('takes what is refused of an order back to the partition of its message', async () => {
+  it('carries refusals of an order to the partition of its message', async () => {
     const answered = queues.answeredBy(inboundMessage(), change);
     expect(answered).toMatchObject({ source, orderId: '4711' });
     const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;

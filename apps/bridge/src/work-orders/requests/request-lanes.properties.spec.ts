@@ -8,7 +8,7 @@ const ORDERS = ['1', '2'];
 const order = fc.constantFrom(...ORDERS);
 const count = fc.integer({ min: 1, max: 4 });
 
-/** What may happen, in any order. A call is chosen among those under way. */
+/** The possible steps. A call is chosen among those under way. */
 const aStep = fc.oneof(
   {
     weight: 4,
@@ -40,7 +40,7 @@ interface Event extends Waiting {
 interface Call {
   event: Event;
   askedAt: number;
-  /** The ERP's state at the moment at which it looked, some time between question and answer. */
+  /** The ERP's state when it looked, some time between request and answer. */
   seen: number | undefined;
 }
 
@@ -49,9 +49,9 @@ interface Answer {
   state: number;
 }
 
-/** An ERP, a queue of requests with an owner that may crash, and a ledger. */
+/** An ERP, a queue of requests whose owner may crash, and a ledger. */
 class Enrichment {
-  /** How often each order has changed, in the ERP. */
+  /** The number of changes of each order in the ERP. */
   readonly erp = new Map(ORDERS.map((id) => [id, 0]));
   readonly log: Pick<Event, 'machineId' | 'version'>[] = [];
   readonly committed = new Set<number>();
@@ -63,11 +63,11 @@ class Enrichment {
   private position = 0;
   private nowMs = 1_000_000;
 
-  /** @param isDated answers say when the order changed, in units so coarse that several changes share one */
+  /** @param isDated answers have the time of change, in units so coarse that several changes share one */
   constructor(private readonly isDated: boolean) {}
 
   step(step: Step): void {
-    // GETs of one order begin at different times, within one second
+    // GETs for one order begin at different times within one second.
     this.nowMs += 1;
     switch (step.kind) {
       case 'changed': {
@@ -204,7 +204,7 @@ class Enrichment {
 
 describe('any history of changes, events, answers, failures and crashes', () => {
   it.each([true, false])(
-    'ends with every order as the ERP has it, each event ended, and one GET at a time (dated: %s)',
+    'ends with every order as in the ERP, each event ended, and one GET at a time (dated: %s)',
     (isDated) => {
       fc.assert(
         fc.property(

@@ -5,7 +5,7 @@ const event = (machineId: string, version?: string): Waiting => ({
 });
 
 describe('RequestLanes', () => {
-  it('lets the newest of several requests for an order wait, and the others go', () => {
+  it('keeps the newest of several requests for an order, and returns the others', () => {
     const lanes = new RequestLanes();
     const [first, second, third] = [event('1'), event('1'), event('1')];
     expect(lanes.add(first)).toBeUndefined();
@@ -20,7 +20,7 @@ describe('RequestLanes', () => {
     expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
   });
 
-  it('asks once for two requests of one version, but anew for one without, and where the first is lost', () => {
+  it('makes one GET for two requests of a version, but another without a version or if the first is lost', () => {
     const lanes = new RequestLanes();
     lanes.add(event('1', 'v1'));
     lanes.take(0);
@@ -35,7 +35,7 @@ describe('RequestLanes', () => {
     }
   });
 
-  it('takes orders in turns, and those that failed once their time has come', () => {
+  it('takes orders in turns, and failed ones when they are due', () => {
     const lanes = new RequestLanes();
     const [first, second, third] = [event('1'), event('2'), event('3')];
     for (const each of [first, second, third]) lanes.add(each);
@@ -47,7 +47,7 @@ describe('RequestLanes', () => {
     expect(lanes.take(100)).toBe(first);
   });
 
-  it('goes on with the newer request where a GET has failed, and knows what has come of those before', () => {
+  it('continues with the newer request after a failed GET, and keeps the count of failures', () => {
     const lanes = new RequestLanes();
     const [older, newer, newest] = [event('1'), event('1'), event('1')];
     lanes.add(older);
@@ -59,7 +59,7 @@ describe('RequestLanes', () => {
     expect(lanes.add(newest)).toBe(newer);
     expect(lanes.take(10)).toBe(newest);
     expect(newest).toMatchObject({ failures: 2, goneSinceMs: 5 });
-    // behind one that was answered, the next begins anew
+    // After an answer the next request starts without failures.
     const next = event('1');
     lanes.add(next);
     lanes.answered(newest);
@@ -67,7 +67,7 @@ describe('RequestLanes', () => {
     expect(next).toMatchObject({ failures: 0, goneSinceMs: undefined });
   });
 
-  it('gives back what is wanted no more, and leaves a GET under way to its end', () => {
+  it('returns unwanted requests, and lets a GET under way end', () => {
     const lanes = new RequestLanes();
     const [asked, waiting, other] = [event('1'), event('1'), event('2')];
     lanes.add(asked);
@@ -89,7 +89,7 @@ describe('KnownAnswers', () => {
     ...{ version, answer: `answer ${version}`, bytes, atMs },
   });
 
-  it('has the last answer of an order, for its version alone', () => {
+  it('returns the last answer of an order for its version only', () => {
     const answers = new KnownAnswers<string>();
     answers.put('1', known('v1'));
     expect(answers.get('1', 'v1', 10)).toBe('answer v1');
@@ -101,7 +101,7 @@ describe('KnownAnswers', () => {
     expect(answers.get('1', 'v2', 10)).toBeUndefined();
   });
 
-  it('forgets in time, and the oldest where they are too many or too large', () => {
+  it('forgets answers after a time, and the oldest if they are too many or too large', () => {
     const answers = new KnownAnswers<string>();
     answers.put('1', known('v1'));
     expect(answers.get('1', 'v1', 300_001)).toBeUndefined();
