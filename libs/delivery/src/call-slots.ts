@@ -59,7 +59,7 @@ export class Semaphore {
   }
 
   protected serve(): void {
-    while (this.mayGive()) this.give();
+    while (this.mayGive()) this.giveNext();
   }
 
   protected mayGive(): boolean {
@@ -74,7 +74,7 @@ export class Semaphore {
     return this.inUse === 0 || this.inUse + slots <= this.limit;
   }
 
-  protected give(): void {
+  protected giveNext(): void {
     if (this.upNext.length === 0) this.upNext = this.waiting.splice(0).reverse();
     const next = this.upNext.pop();
     if (next === undefined) return;
@@ -162,7 +162,7 @@ export class CallSlots extends Semaphore {
       void turns.awaitTurn('command').then(() => {
         this.isAwaitingTurn = false;
         // The slots may have been paused meanwhile.
-        if (this.mayGive()) this.give();
+        if (this.mayGive()) this.giveNext();
         else turns.returnTurn();
         this.serve();
       });

@@ -42,10 +42,10 @@ export function applyOrderMessage(
     case 'snapshot':
       return { kind: 'applied', order: message.order };
     case 'change':
-      if (known === undefined) return begin(message.order);
-      return saysNothing(message.order)
+      if (known === undefined) return beginOrder(message.order);
+      return isEmptyChange(message.order)
         ? { kind: 'applied', order: known }
-        : applied(known, message.order);
+        : mergeChange(known, message.order);
     default:
       return message satisfies never;
   }
@@ -55,11 +55,11 @@ export function applyOrderMessage(
  * Whether a change only names its order. The event's own time must not count: it would supersede the order that the
  * receiver fetches because of it, which the sender dates by the change itself.
  */
-function saysNothing({ status, operations = [] }: OrderChange): boolean {
+function isEmptyChange({ status, operations = [] }: OrderChange): boolean {
   return status === undefined && operations.length === 0;
 }
 
-function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
+function mergeChange(known: OrderSnapshot, change: OrderChange): OrderApplication {
   const { orderId, changedAt, fence } = change;
   const status = change.status ?? known.status;
   // The stored operations of a finished order say nothing of the work that is reopened.
@@ -90,13 +90,13 @@ function isWithoutWork(known: OrderSnapshot, change: OrderChange, after: OrderSn
   return isOver(known.status) || operations.some((each) => !isOver(each.status ?? after.status));
 }
 
-function begin(change: OrderChange): OrderApplication {
-  const status = change.status ?? furthest(change.operations ?? []);
+function beginOrder(change: OrderChange): OrderApplication {
+  const status = change.status ?? furthestStatus(change.operations ?? []);
   const { orderId, changedAt } = change;
   const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
-  const result = applied(nothing, change);
+  const result = mergeChange(nothing, change);
   if (isOver(status) || result.kind !== 'applied' || hasWorkLeft(result.order)) return result;
-  return namesDoneAlone(change)
+  return namesOnlyDone(change)
     ? { kind: 'nothing-left', order: result.order }
     : { kind: 'unknown-order' };
 }
@@ -106,7 +106,7 @@ function hasWorkLeft({ operations }: OrderSnapshot): boolean {
 }
 
 /** Whether the change names only operations that are done. The order is not finished by them: there may be others. */
-function namesDoneAlone({ operations = [] }: OrderChange): boolean {
+function namesOnlyDone({ operations = [] }: OrderChange): boolean {
   return (
     operations.length > 0 &&
     operations.every(({ status }) => status !== undefined && isOver(status))
@@ -126,7 +126,7 @@ function operationsAfter(
 const FURTHEST_FIRST = ['started', 'held', 'released'] as const;
 
 /** Status of an order known only by operations. It is not over when those are: there may be others. */
-function furthest(operations: readonly OperationChange[]): OrderStatus {
+function furthestStatus(operations: readonly OperationChange[]): OrderStatus {
   const found = FURTHEST_FIRST.find((status) => operations.some((each) => each.status === status));
   return found ?? 'planned';
 }
@@ -207,11 +207,11 @@ function operationsUnderStatus(
   return known.operations.map((operation) =>
     operation.status === 'planned' && !doPlannedFollow && !isOver(status)
       ? operation
-      : { ...operation, status: follow(operation.status, status) },
+      : { ...operation, status: statusUnder(operation.status, status) },
   );
 }
 
-function follow(operation: OrderStatus, order: OrderStatus): OrderStatus {
+function statusUnder(operation: OrderStatus, order: OrderStatus): OrderStatus {
   if (isOver(operation)) return operation;
   switch (order) {
     case 'completed':
@@ -247,7 +247,7 @@ function replacementOf(
   known: readonly OrderOperation[],
   replaced: ReplacedOperations = [],
 ): Replacement {
-  const operationOf = replaced === 'all' ? () => 'all' : operationAmong(new Set(replaced));
+  const operationOf = replaced === 'all' ? () => 'all' : operationFinder(new Set(replaced));
   const predecessors = new Map<string, OrderOperation>();
   for (const entry of known) {
     const operation = operationOf(entry);
@@ -263,7 +263,7 @@ function replacementOf(
  * By the entry's id, or by its id without the place, which must be the entry's place: `010/A` at work centre B is an
  * operation of its own.
  */
-function operationAmong(ids: ReadonlySet<string>): (entry: OperationChange) => string | undefined {
+function operationFinder(ids: ReadonlySet<string>): (entry: OperationChange) => string | undefined {
   return (entry) => {
     if (ids.has(entry.operationId)) return entry.operationId;
     const id = idWithoutPlace(entry);

@@ -9,8 +9,8 @@ import {
 import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
 import type { AssignedOperation } from './assignment-table.js';
 import {
-  believedOf,
-  isBefore,
+  withPossibleTime,
+  wasSentBefore,
   type KnownOrder,
   type MessagePosition,
   toKnownOrder,
@@ -55,7 +55,7 @@ export function applyToOrder(
   machineOf: MachineOf,
   latestSeconds?: number,
 ): AppliedOrder {
-  if (stepsOf(messages, known) > MOST_STEPS) return tooLarge(messages);
+  if (stepsOf(messages, known) > MAX_STEPS) return tooLarge(messages);
   let latest = known;
   const assignments = new Map<string, readonly AssignedOperation[]>();
   const rejected: OrderFinding[] = [];
@@ -64,8 +64,8 @@ export function applyToOrder(
   let isTakenIn = false;
   for (const message of messages) {
     const { orderId } = message.order;
-    const before = believedOf(latest, message, latestSeconds);
-    const met = meet(before, message, position);
+    const before = withPossibleTime(latest, message, latestSeconds);
+    const met = applyIfNewer(before, message, position);
     if (met.kind === 'unknown-order') {
       const rejection = { code: 'invalid-message', detail: unknownOrder(orderId, before) } as const;
       rejected.push({ kind: 'rejected', rejection });
@@ -117,7 +117,7 @@ export function applyToOrder(
  * A whole order takes a step for each of its operations, a change for each known one. This many take up to half a
  * second; a document of a megabyte may ask for a hundred times as many, and block everything else meanwhile.
  */
-const MOST_STEPS = 1_000_000;
+const MAX_STEPS = 1_000_000;
 
 /** An upper bound. */
 function stepsOf(messages: readonly OrderMessage[], known: KnownOrder | undefined): number {
@@ -143,7 +143,7 @@ function tooLarge(messages: readonly OrderMessage[]): AppliedOrder {
  * Applies a message unless it is older. A message as old as the known order counts as newer, because an ERP may change
  * an order twice in a second; but not if it was sent before the known order's message, whose change it would undo.
  */
-function meet(
+function applyIfNewer(
   known: KnownOrder | undefined,
   message: OrderMessage,
   position: MessagePosition,
@@ -153,7 +153,7 @@ function meet(
   const order: OrderSnapshot = { orderId: message.order.orderId, changedAt, status, operations };
   if (fence !== undefined) order.fence = fence;
   const isAsOld = !isOlderVersion(order, message.order);
-  if (isAsOld && isBefore(position, known.from)) return { kind: 'superseded', known: order };
+  if (isAsOld && wasSentBefore(position, known.from)) return { kind: 'superseded', known: order };
   return applyOrderMessage(order, message);
 }
 

@@ -13,7 +13,7 @@ type ListedOperation = readonly [orderId: string, AssignedOperation];
 interface MachineAssignments {
   readonly orderIds: Set<string>;
   /** In list order; undefined until the list is first requested. */
-  drawn: ListedOperation[] | undefined;
+  sorted: ListedOperation[] | undefined;
   /** The list, until an assignment changes. */
   list: readonly string[] | undefined;
 }
@@ -78,12 +78,12 @@ export class AssignmentTable<R = void> {
     const key = assignmentKey(machineId, orderId);
     const record = this.store.put(key, operations.length > 0 ? operations : null);
     const machine = this.machineOf(machineId, []);
-    const { drawn, orderIds } = machine;
+    const { sorted, orderIds } = machine;
     machine.list = undefined;
-    if (drawn !== undefined) {
-      const others = drawn.filter(([id]) => id !== orderId);
+    if (sorted !== undefined) {
+      const others = sorted.filter(([id]) => id !== orderId);
       const its = operations.map((each): ListedOperation => [orderId, each]);
-      machine.drawn = [...others, ...its].sort(inWorkingOrder);
+      machine.sorted = [...others, ...its].sort(inWorkingOrder);
     }
     if (operations.length > 0) orderIds.add(orderId);
     else orderIds.delete(orderId);
@@ -95,28 +95,28 @@ export class AssignmentTable<R = void> {
   listOf(machineId: string): readonly string[] {
     const machine = this.machines.get(machineId);
     if (machine === undefined) return NO_ORDERS;
-    machine.drawn ??= this.drawAll(machineId, machine.orderIds);
-    machine.list ??= machine.drawn.map(([, { entry }]) => entry);
+    machine.sorted ??= this.sortedOperations(machineId, machine.orderIds);
+    machine.list ??= machine.sorted.map(([, { entry }]) => entry);
     return machine.list;
   }
 
-  private machineOf(machineId: string, drawn: MachineAssignments['drawn']): MachineAssignments {
+  private machineOf(machineId: string, sorted: MachineAssignments['sorted']): MachineAssignments {
     let machine = this.machines.get(machineId);
     if (machine === undefined) {
-      machine = { orderIds: new Set(), drawn, list: undefined };
+      machine = { orderIds: new Set(), sorted, list: undefined };
       this.machines.set(machineId, machine);
     }
     return machine;
   }
 
-  private drawAll(machineId: string, orderIds: ReadonlySet<string>): ListedOperation[] {
-    const drawn: ListedOperation[] = [];
+  private sortedOperations(machineId: string, orderIds: ReadonlySet<string>): ListedOperation[] {
+    const sorted: ListedOperation[] = [];
     for (const orderId of orderIds) {
       for (const operation of this.operationsOf(machineId, orderId)) {
-        drawn.push([orderId, operation]);
+        sorted.push([orderId, operation]);
       }
     }
-    return drawn.sort(inWorkingOrder);
+    return sorted.sort(inWorkingOrder);
   }
 }
 
@@ -139,15 +139,15 @@ function compare<T extends number | string>(a: T, b: T): number {
 }
 
 /** Separates the ids of a key: ids contain no control characters. */
-const BETWEEN = '\u0000';
+const KEY_SEPARATOR = '\u0000';
 
 export function assignmentKey(machineId: string, orderId: string): string {
-  return `${machineId}${BETWEEN}${orderId}`;
+  return `${machineId}${KEY_SEPARATOR}${orderId}`;
 }
 
 /** Machine and order of a key; undefined if it has another form, as earlier versions wrote. */
 export function placeOfKey(key: string): { machineId: string; orderId: string } | undefined {
-  const end = key.indexOf(BETWEEN);
+  const end = key.indexOf(KEY_SEPARATOR);
   if (end < 1) return undefined;
   return { machineId: key.slice(0, end), orderId: key.slice(end + 1) };
 }

@@ -13,7 +13,7 @@ export {
 export {
   FinishedOrders,
   fromStoredOrder,
-  isAhead,
+  isDatedAhead,
   isFinished,
   type KnownOrder,
   type MessagePosition,

@@ -95,16 +95,16 @@ describe('a stored order', () => {
 describe('FinishedOrders', () => {
   it('forgets the oldest beyond the limit', () => {
     const finished = new FinishedOrders(['A', 'B'], 3);
-    expect(finished.finished('C')).toEqual([]);
-    expect(finished.finished('D')).toEqual(['A']);
+    expect(finished.addLatest('C')).toEqual([]);
+    expect(finished.addLatest('D')).toEqual(['A']);
     finished.delete('B');
-    expect(finished.finished('E')).toEqual([]);
-    expect(finished.finished('F')).toEqual(['C']);
+    expect(finished.addLatest('E')).toEqual([]);
+    expect(finished.addLatest('F')).toEqual(['C']);
   });
 
   it('treats an order that is finished again as the latest', () => {
     const finished = new FinishedOrders(['A', 'B'], 2);
-    expect(finished.finished('A')).toEqual([]);
-    expect(finished.finished('C')).toEqual(['B']);
+    expect(finished.addLatest('A')).toEqual([]);
+    expect(finished.addLatest('C')).toEqual(['B']);
   });
 });

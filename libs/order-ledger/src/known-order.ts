@@ -17,7 +17,7 @@ export interface MessagePosition {
 const SENDERS_DIFFER_MS = 60_000;
 
 /** Whether a message was sent before another, by offset or else by timestamp. */
-export function isBefore(message: MessagePosition, other: MessagePosition): boolean {
+export function wasSentBefore(message: MessagePosition, other: MessagePosition): boolean {
   if (message.partition !== other.partition) return message.recordedAt < other.recordedAt;
   // A topic created again restarts its offsets. Senders' clocks differ a little.
   return message.offset < other.offset && message.recordedAt < other.recordedAt + SENDERS_DIFFER_MS;
@@ -61,7 +61,7 @@ function asDone(operation: OrderOperation, ofOrder: OrderStatus): OrderOperation
 }
 
 /** Whether the order has a time that no clock can have shown yet, which earlier versions accepted. */
-export function isAhead({ changedAt }: KnownOrder, latestSeconds: number): boolean {
+export function isDatedAhead({ changedAt }: KnownOrder, latestSeconds: number): boolean {
   return changedAt > latestSeconds;
 }
 
@@ -69,12 +69,12 @@ export function isAhead({ changedAt }: KnownOrder, latestSeconds: number): boole
  * The known order, with an impossible time replaced by the message's: otherwise all later messages would count as
  * older. Of the two, the later in the log is then the newer.
  */
-export function believedOf(
+export function withPossibleTime(
   known: KnownOrder | undefined,
   { order }: OrderMessage,
   latestSeconds = Infinity,
 ): KnownOrder | undefined {
-  if (known === undefined || !isAhead(known, latestSeconds)) return known;
+  if (known === undefined || !isDatedAhead(known, latestSeconds)) return known;
   return { ...known, changedAt: order.changedAt };
 }
 
@@ -145,7 +145,7 @@ export function fromStoredOrder(json: unknown): KnownOrder | undefined {
 }
 
 /** Finished orders remembered by partition, a few megabytes. A message is hardly older than that many orders. */
-const REMEMBERED = 50_000;
+const MAX_REMEMBERED = 50_000;
 
 /** The sequence in which orders were finished, so that the oldest can be forgotten. */
 export class FinishedOrders {
@@ -155,13 +155,13 @@ export class FinishedOrders {
   /** @param oldestFirst the finished orders */
   constructor(
     oldestFirst: Iterable<string> = [],
-    private readonly remembered = REMEMBERED,
+    private readonly remembered = MAX_REMEMBERED,
   ) {
     this.orderIds = new Set(oldestFirst);
   }
 
   /** Adds a finished order; returns the oldest ones, which are forgotten for it. */
-  finished(orderId: string): string[] {
+  addLatest(orderId: string): string[] {
     // Deleting the order first makes it the youngest.
     this.orderIds.delete(orderId);
     this.orderIds.add(orderId);

@@ -588,7 +588,7 @@ describe('CommandDispatcher', () => {
         flow.slots.cutOff(new Error('the partitions may be lost'));
         await pass(AN_HOUR_MS);
         expect(flow.underWay).toEqual([]);
-        const { calls, status } = flow.dispatcher;
+        const { calls: calls, status } = flow.dispatcher;
         expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
         expect(status.breaker.openBecause).toBeUndefined();
         flow.slots.resume();

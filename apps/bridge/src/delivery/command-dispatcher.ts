@@ -50,7 +50,7 @@ export class CommandDispatcher<P> {
 
   /** Commands waiting for a call, without those under way. */
   get waiting(): number {
-    return this.lanes.queue.waiting;
+    return this.lanes.queue.waitingEntries;
   }
 
   /** Machines with a command waiting or under way. */
@@ -82,7 +82,7 @@ export class CommandDispatcher<P> {
   /** Lets ready machines linger so that others can share their call, unless a batch is full already. */
   private requestSlotsAfter(lingerMs: number): void {
     const { queue } = this.lanes;
-    if (queue.waiting === 0) return;
+    if (queue.waitingEntries === 0) return;
     // Counts only machines that may be sent now: if machines in back-off counted, all others would go alone.
     const { maxMachines } = this.options.limits;
     const mayGo = lingerMs === 0 || queue.readyMachines(realNowMs()) >= maxMachines;
@@ -95,9 +95,9 @@ export class CommandDispatcher<P> {
     const { slots } = this.options;
     const { queue } = this.lanes;
     let callsLeft = calls;
-    while (!this.awaitsSlot && queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
+    while (!this.awaitsSlot && queue.readyMachines(realNowMs()) > 0 && this.status.admitsCall()) {
       if (slots.tryAcquire()) {
-        this.begin(callsLeft);
+        this.beginBatch(callsLeft);
         callsLeft = Math.max(1, callsLeft - 1);
         continue;
       }
@@ -105,7 +105,7 @@ export class CommandDispatcher<P> {
       slots.acquire(() => {
         this.awaitsSlot = false;
         // A slot that comes later serves all machines that are ready then; the flow may have been paused meanwhile.
-        if (this.status.admits()) this.begin(1);
+        if (this.status.admitsCall()) this.beginBatch(1);
         else slots.releaseUnused();
         this.requestSlots();
       });
@@ -116,7 +116,7 @@ export class CommandDispatcher<P> {
   private wakeForNext(): void {
     const { queue } = this.lanes;
     // The release of the hold requests slots itself.
-    if (queue.waiting === 0 || this.status.isHeld) return;
+    if (queue.waitingEntries === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
     const dueMs = queue.nextDueMs(nowMs);
     const { isOpen, nextProbeMs } = this.status.breaker;
@@ -127,19 +127,19 @@ export class CommandDispatcher<P> {
   }
 
   /** Begins the next batch in an acquired slot, or returns the slot. `calls` calls share the ready machines. */
-  private begin(calls: number): void {
+  private beginBatch(calls: number): void {
     const isProbe = this.status.breaker.callBegins();
     // Only the machines that are being looked up wait for their look-up.
     const lookUps: Promise<void>[] = [];
     const admitted = this.takeBatch(calls, isProbe).filter((command) => {
-      const admission = this.judge(command);
-      if (!(admission instanceof Promise)) return this.admit(command, admission, isProbe);
-      lookUps.push(this.lookUp(command, admission, isProbe));
+      const admission = this.checkAdmission(command);
+      if (!(admission instanceof Promise)) return this.applyAdmission(command, admission, isProbe);
+      lookUps.push(this.awaitLookUp(command, admission, isProbe));
       return false;
     });
     const isVoid = admitted.length === 0;
     if (isVoid) this.options.slots.releaseUnused();
-    else void this.run(admitted, isProbe);
+    else void this.runCall(admitted, isProbe);
     if (!isVoid && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (isVoid && isProbe) this.status.breaker.probeWasVoid();
@@ -152,11 +152,11 @@ export class CommandDispatcher<P> {
     const { queue } = this.lanes;
     const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     const isFull = batch.length >= this.options.limits.maxMachines;
-    if (batch.length > 0) this.spread.begun(nowMs, isFull);
+    if (batch.length > 0) this.spread.recordCall(nowMs, isFull);
     return batch;
   }
 
-  private judge(command: Command<P>): Admission | Promise<Admission> {
+  private checkAdmission(command: Command<P>): Admission | Promise<Admission> {
     if (command.isAdmitted) return GO;
     try {
       return this.options.admit(command);
@@ -165,25 +165,25 @@ export class CommandDispatcher<P> {
     }
   }
 
-  private async lookUp(
+  private async awaitLookUp(
     command: Command<P>,
     asked: Promise<Admission>,
     isProbe: boolean,
   ): Promise<void> {
     try {
       const admission = await asked;
-      if (!this.admit(command, admission, isProbe)) return;
+      if (!this.applyAdmission(command, admission, isProbe)) return;
       command.isAdmitted = true;
-      this.lanes.postpone(command);
+      this.lanes.returnToLane(command);
     } catch (error) {
       // The look-up was aborted with one message's partition; other messages may still wait for the command.
-      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command);
-      else this.giveBack([command], error);
+      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.returnToLane(command);
+      else this.failCommands([command], error);
     }
   }
 
   /** Whether the command may be sent. If not, its end, delay or back-off has been carried out. */
-  private admit(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
+  private applyAdmission(command: Command<P>, admission: Admission, isProbe: boolean): boolean {
     switch (admission.kind) {
       case 'go':
         return true;
@@ -192,20 +192,20 @@ export class CommandDispatcher<P> {
         this.lanes.endCommand(command, 'unknown', admission);
         return false;
       case 'not-yet':
-        this.lanes.delay(command, realNowMs() + Math.max(1, admission.waitMs));
+        this.lanes.delayCommand(command, realNowMs() + Math.max(1, admission.waitMs));
         return false;
       case 'unavailable':
-        this.backOff(command, admission, isProbe);
+        this.delayLookUp(command, admission, isProbe);
         return false;
       default:
         return admission satisfies never;
     }
   }
 
-  private backOff(command: Command<P>, { why, afterMs }: Unavailable, isProbe: boolean): void {
+  private delayLookUp(command: Command<P>, { why, afterMs }: Unavailable, isProbe: boolean): void {
     const { machineId } = command;
     command.failedLookUps += 1;
-    this.status.failed({
+    this.status.noteFailure({
       machineId,
       busyMachines: this.lanes.queue.busyMachines,
       isShared: false,
@@ -216,21 +216,21 @@ export class CommandDispatcher<P> {
       retryAfterMs: 0,
     });
     const waitMs = Math.max(1, afterMs ?? 0, backOffMs(command.failedLookUps, RETRY_BACK_OFF));
-    this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
+    this.lanes.returnToLane(command, 'unknown', realNowMs() + waitMs);
   }
 
   /** Makes the call in an acquired slot and releases the slot. The parts of a split call acquire slots of their own. */
-  private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
+  private async runCall(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
     let parts: readonly Command<P>[][] | undefined;
     try {
-      for (const command of commands) if (command.isLost) this.lanes.postpone(command);
+      for (const command of commands) if (command.isLost) this.lanes.returnToLane(command);
       if (wanted.length > 0) parts = await this.calls.makeCall(wanted, isProbe);
       // The parts of a split probe take its place: no other probe begins before they end.
       for (const part of parts ?? [])
-        this.options.slots.acquire(() => void this.run(part, isProbe));
+        this.options.slots.acquire(() => void this.runCall(part, isProbe));
     } catch (error) {
-      this.giveBack(wanted, error);
+      this.failCommands(wanted, error);
     } finally {
       if (parts === undefined && isProbe) this.status.breaker.probeWasVoid();
       this.options.slots.release();
@@ -239,7 +239,7 @@ export class CommandDispatcher<P> {
   }
 
   /** After a bug of the bridge: the commands' messages are handled again, and dead-lettered if that does not help. */
-  private giveBack(commands: readonly Command<P>[], error: unknown): void {
+  private failCommands(commands: readonly Command<P>[], error: unknown): void {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
       this.lanes.queue.releaseMachine(machineId, 'unknown');
@@ -251,7 +251,7 @@ export class CommandDispatcher<P> {
   private isStuck(): boolean {
     const { queue } = this.lanes;
     if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
-    return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
+    return queue.hasFirstEntry(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 }
 
@@ -270,7 +270,7 @@ class CallSpread {
   private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);
   private latestFullMs = -Infinity;
 
-  begun(nowMs: number, isFull: boolean): void {
+  recordCall(nowMs: number, isFull: boolean): void {
     this.latestMs.shift();
     this.latestMs.push(nowMs);
     if (isFull) this.latestFullMs = nowMs;

@@ -32,13 +32,13 @@ export class CommandLanes<P> {
   }
 
   enqueueCommand(command: Command<P>): void {
-    for (const waiter of command.waiters) this.waiters.add(waiter);
+    for (const waiter of command.waiters) this.waiters.addWaiter(waiter);
     if (this.options.precedence === undefined) {
       this.queue.enqueue(command);
       return;
     }
     const { machineId } = command;
-    this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
+    this.queue.replaceAll(machineId, this.remaining(this.queue.waitingOf(machineId), command));
   }
 
   endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
@@ -47,7 +47,7 @@ export class CommandLanes<P> {
   }
 
   /** Returns a command to its lane until `notBeforeMs`, unless all its waiters are lost or a newer one replaces it. */
-  postpone(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
+  returnToLane(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
     this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
       this.queue.releaseMachine(command.machineId, 'unknown');
@@ -59,14 +59,14 @@ export class CommandLanes<P> {
     const waiting = this.queue.waitingOf(machineId);
     this.queue.replaceAll(
       machineId,
-      waiting.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), []),
+      waiting.reduce<readonly Command<P>[]>((all, each) => this.remaining(all, each), []),
     );
   }
 
   /** Postpones a command whose own time has not come; the machine's later commands stay behind it. */
-  delay(command: Command<P>, untilMs: number): void {
-    this.waiters.delay(command.machineId, untilMs);
-    this.postpone(command, 'unknown', untilMs);
+  delayCommand(command: Command<P>, untilMs: number): void {
+    this.waiters.delayMachine(command.machineId, untilMs);
+    this.returnToLane(command, 'unknown', untilMs);
   }
 
   /** Drops the waiters of revoked partitions, which belong to another process now; leaves commands under way alone. */
@@ -89,19 +89,19 @@ export class CommandLanes<P> {
   }
 
   /** The waiting commands of a machine, oldest first, after `newest` has replaced those it can. */
-  private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
+  private remaining(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];
     const isCalled = this.queue.isInFlight(newest.machineId);
     const precedence =
       this.options.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
     if (precedence === 'apart') return [...waiting, newest];
-    const kept = this.replace(older, newest, precedence);
-    return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
+    const kept = this.replaceOneOf(older, newest, precedence);
+    return kept === older ? waiting : this.remaining(waiting.slice(0, -1), kept);
   }
 
   /** Returns which of two commands remains. The waiters of the other end as superseded, or join it. */
-  private replace(
+  private replaceOneOf(
     older: Command<P>,
     newer: Command<P>,
     precedence: Exclude<Precedence, 'apart'>,
@@ -110,7 +110,7 @@ export class CommandLanes<P> {
     kept.attempts = Math.max(older.attempts, newer.attempts);
     kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
     // A 403 is about the machine, any other status about the payload.
-    if (other.doubted?.status === FORBIDDEN) kept.doubted ??= other.doubted;
+    if (other.doubtfulRefusal?.status === FORBIDDEN) kept.doubtfulRefusal ??= other.doubtfulRefusal;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
     else this.endWaiters(other, SUPERSEDED);
     return kept;
@@ -143,13 +143,13 @@ export class CommandWaiters {
     return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
   }
 
-  add(waiter: CommandWaiter): void {
+  addWaiter(waiter: CommandWaiter): void {
     this.waiting.add(waiter);
     this.stopSweep ??= everyRealMs(SWEEP_MS, () => this.sweep(realNowMs()));
   }
 
   /** The machine's next command has to wait until `untilMs`; until then its waiters do not wait for the service. */
-  delay(machineId: string, untilMs: number): void {
+  delayMachine(machineId: string, untilMs: number): void {
     this.delayedUntilMs.set(machineId, untilMs);
   }
 

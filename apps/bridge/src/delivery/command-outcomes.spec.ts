@@ -60,7 +60,7 @@ describe('CommandOutcomes', () => {
   const recordsOf = (
     results: readonly CommandResult[],
     more: Partial<OutcomeTarget> = {},
-  ): Record<string, unknown>[] => outcomes.recordsOf({ ...target, ...more }, results).map(read);
+  ): Record<string, unknown>[] => outcomes.resultRecords({ ...target, ...more }, results).map(read);
 
   const counted = () => outcomes.counts.totals().filter(({ count }) => count > 0);
 
@@ -93,7 +93,7 @@ describe('CommandOutcomes', () => {
   });
 
   it('publishes a deferral with no code and no time, but the calls so far', () => {
-    const results = new MessageResults(target, 1, [], outcomes.recordsOf);
+    const results = new MessageResults(target, 1, [], outcomes.resultRecords);
     const waiter = new CommandWaiter('M-1', results, 0);
     waiter.calls = 3;
     outcomes.publishDeferred(target, waiter);
@@ -176,13 +176,13 @@ describe('CommandOutcomes', () => {
     const headers = Object.entries({ 'message-id': 'm-1', 'ingest-sender': 'mes' });
     const opened = outcomes.openMessage(inboundMessage({ ...place, headers, ...how }));
     expect(opened.envelope).toMatchObject({ ok: false, rejection: { code } });
-    expect(opened.answered.source).toEqual({ ...source, sender: 'mes' });
+    expect(opened.target.source).toEqual({ ...source, sender: 'mes' });
   });
 
   it('publishes neither outcome nor deferral for a message that has its outcome', () => {
     const reportedByAnother = { ...target, hasOutcome: true };
     expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
-    const results = new MessageResults(reportedByAnother, 1, [], outcomes.recordsOf);
+    const results = new MessageResults(reportedByAnother, 1, [], outcomes.resultRecords);
     outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
     expect(counted()).toEqual([]);
@@ -208,8 +208,8 @@ describe('CommandOutcomes', () => {
 
   it('names the order, and gives the outcome of each order its own id', () => {
     const records = [
-      ...outcomes.recordsOf({ ...target, orderId: '4711' }, [applied]),
-      ...outcomes.recordsOf(target, [{ ...applied, orderId: '4712' }]),
+      ...outcomes.resultRecords({ ...target, orderId: '4711' }, [applied]),
+      ...outcomes.resultRecords(target, [{ ...applied, orderId: '4712' }]),
     ];
     const found = records.map(({ value }) => JSON.parse(String(value)) as CommandOutcome);
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
@@ -217,20 +217,20 @@ describe('CommandOutcomes', () => {
     expect(new Set(ids).size).toBe(2);
     // Without a machine, consumers find it by the order.
     const ofNone = { ...applied, machineId: null, orderId: '4711' };
-    expect(outcomes.recordsOf(target, [ofNone])).toMatchObject([{ key: '4711' }]);
+    expect(outcomes.resultRecords(target, [ofNone])).toMatchObject([{ key: '4711' }]);
   });
 
   it('leaves out a long list if the topic refuses the outcome', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const workingOrders = Array.from({ length: 200 }, (_, order) => `order-${order}`);
-    const [long] = outcomes.recordsOf(target, [{ ...applied, workingOrders }]);
+    const [long] = outcomes.resultRecords(target, [{ ...applied, workingOrders }]);
     expect(read(long!).value).toMatchObject({ workingOrders: workingOrders.slice(0, 100) });
     const leaner = long!.leaner!(refusal);
     expect(read(leaner).value).toEqual({
       ...{ machineId: 'M-1', source, code: null, detail: null, attempts: 2, appliedAt: 100 },
     });
     expect({ ...long, value: '', leaner: undefined }).toEqual({ ...leaner, value: '' });
-    const [short] = outcomes.recordsOf(target, [applied]);
+    const [short] = outcomes.resultRecords(target, [applied]);
     expect(short!.leaner).toBeUndefined();
   });
 
@@ -269,7 +269,7 @@ describe('CommandOutcomes', () => {
       ['nothing where no machine is named', [], []],
     ])('publishes the outcome of %s', (_, results, kinds) => {
       for (const each of [results, results.toReversed()]) {
-        const published = outcomes.recordsOf(target, each).map((record) => read(record).type);
+        const published = outcomes.resultRecords(target, each).map((record) => read(record).type);
         const types = published.filter((type) => type !== undefined).toSorted();
         expect(types).toEqual(kinds.map((kind) => `work-order-list.${kind}.v1`));
       }
@@ -303,15 +303,16 @@ describe('RecentOutcomes', () => {
   it('keeps the last five outcomes of each machine, newest first', () => {
     const recent = new RecentOutcomes();
     expect(recent.of('M-1')).toEqual([]);
-    recent.add('M-2', APPLIED, outcomeAt(99, 'M-2'));
-    for (const offset of [1, 2, 3, 4, 5, 6, 7]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    recent.addOutcome('M-2', APPLIED, outcomeAt(99, 'M-2'));
+    for (const offset of [1, 2, 3, 4, 5, 6, 7])
+      recent.addOutcome('M-1', APPLIED, outcomeAt(offset));
     expect(recent.of('M-1').map(({ source }) => source.offset)).toEqual([7, 6, 5, 4, 3]);
     expect(recent.of('M-2').map(({ source }) => source.offset)).toEqual([99]);
   });
 
   it('overwrites all fields of the oldest, and no outcome that was read before', () => {
     const recent = new RecentOutcomes();
-    for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    for (const offset of [1, 2, 3, 4, 5]) recent.addOutcome('M-1', APPLIED, outcomeAt(offset));
     const before = recent.of('M-1');
     const other: RecentOutcome = {
       type: OUTCOME_TYPES.downtimeReasonRejected,
@@ -323,16 +324,16 @@ describe('RecentOutcomes', () => {
       appliedAt: null,
     };
     const { type, ...outcome } = other;
-    recent.add('M-1', type, outcome);
+    recent.addOutcome('M-1', type, outcome);
     expect(recent.of('M-1')).toEqual([other, ...[5, 4, 3, 2].map(readAt)]);
     expect(before).toEqual([5, 4, 3, 2, 1].map(readAt));
   });
 
   it('keeps the order of an outcome', () => {
     const recent = new RecentOutcomes();
-    for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    for (const offset of [1, 2, 3, 4, 5]) recent.addOutcome('M-1', APPLIED, outcomeAt(offset));
     for (const orderId of ['4711', '4712']) {
-      recent.add('M-1', APPLIED, { ...outcomeAt(6), orderId });
+      recent.addOutcome('M-1', APPLIED, { ...outcomeAt(6), orderId });
     }
     expect(
       recent
@@ -346,13 +347,13 @@ describe('RecentOutcomes', () => {
     const recent = new RecentOutcomes();
     const hearOf = (from: number): void => {
       for (let number = from; number < from + 20_000; number += 1) {
-        recent.add(`M-${number}`, APPLIED, outcomeAt(number));
+        recent.addOutcome(`M-${number}`, APPLIED, outcomeAt(number));
       }
     };
     hearOf(0);
     hearOf(20_000);
     expect(recent.of('M-1')).toHaveLength(1);
-    recent.add('M-0', APPLIED, outcomeAt(40_000));
+    recent.addOutcome('M-0', APPLIED, outcomeAt(40_000));
     hearOf(40_000);
     expect(recent.of('M-0')).toHaveLength(2);
     expect(recent.of('M-1')).toEqual([]);

@@ -62,7 +62,7 @@ export class CommandOutcomes {
   }
 
   /** Opens a message: the target of its outcomes, and its envelope or the reason why it has none. */
-  openMessage(message: InboundMessage): { answered: InboundTarget; envelope: Parsed<Envelope> } {
+  openMessage(message: InboundMessage): { target: InboundTarget; envelope: Parsed<Envelope> } {
     // Read once: a fetched message parses them at each access.
     const { value, headers, decoded, unreadable } = message;
     const envelope =
@@ -70,19 +70,19 @@ export class CommandOutcomes {
         ? openEnvelope({ value, headers, decoded })
         : { ok: false as const, rejection: unreadable.rejection };
     const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(headers);
-    return { answered: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
+    return { target: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
   }
 
   /** All records of a message's results: its outcomes, its dead letter or refusal, and state records. */
-  readonly recordsOf: RecordsOf = (target, found) => {
+  readonly resultRecords: RecordsOf = (target, found) => {
     const { refusal } = target;
-    const results = target.hasOutcome === true ? [] : oneOfEach(found);
+    const results = target.hasOutcome === true ? [] : keepOneForEach(found);
     const faults = results.filter(isRejected);
     const published = refusal === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = this.outcomesOf(target, published);
+    const records = this.outcomeRecords(target, published);
     if (faults.length > 0) {
       const namesOthers = results.length > 1 || target.namesOthers;
-      records.unshift(refusal?.(faults) ?? this.deadLetterOf({ ...target, namesOthers }, faults));
+      records.unshift(refusal?.(faults) ?? this.toDeadLetter({ ...target, namesOthers }, faults));
     }
     if (target.records !== undefined) records.push(...target.records);
     for (const result of found) {
@@ -93,16 +93,16 @@ export class CommandOutcomes {
     return records;
   };
 
-  outcomesOf(target: OutcomeTarget, results: readonly CommandResult[]): OutboundRecord[] {
+  outcomeRecords(target: OutcomeTarget, results: readonly CommandResult[]): OutboundRecord[] {
     const { source } = target;
     return results.map((result) => {
       const { orderId = target.orderId } = result;
-      return this.recordOf(target, result.kind, toOutcome(result, orderId, source));
+      return this.outcomeRecord(target, result.kind, toOutcome(result, orderId, source));
     });
   }
 
   /** @param faults the reasons of the dead letter; at least one */
-  deadLetterOf(
+  toDeadLetter(
     { message, ...of }: OutcomeTarget,
     faults: readonly RejectedResult[],
   ): OutboundRecord {
@@ -116,9 +116,9 @@ export class CommandOutcomes {
     const fault = isAnswered ? notPublished() : notHandled();
     const { headers } = message;
     const target = { message, source: this.sourceOf(message, headers, messageIdOf(headers)) };
-    const deadLetter = this.deadLetterOf(target, [fault]);
+    const deadLetter = this.toDeadLetter(target, [fault]);
     const isPublished = !isAnswered && INPUTS.has(message.topic);
-    const outcomes = isPublished ? this.outcomesOf(target, [fault]) : [];
+    const outcomes = isPublished ? this.outcomeRecords(target, [fault]) : [];
     message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }
 
@@ -130,7 +130,7 @@ export class CommandOutcomes {
     const { orderId, message, source } = target;
     if (target.hasOutcome === true || message.wasDeferred) return;
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-    message.publishDeferral([this.recordOf(target, 'deferred', outcome)]);
+    message.publishDeferral([this.outcomeRecord(target, 'deferred', outcome)]);
   }
 
   private sourceOf(
@@ -143,18 +143,18 @@ export class CommandOutcomes {
     return sender === null ? source : { ...source, sender };
   }
 
-  private recordOf(
+  private outcomeRecord(
     { message, trace = message.span?.context }: OutcomeTarget,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
     const flow = flowOf(message);
     const { machineId, orderId, source, code } = outcome;
-    this.counts.add(flow, kind, code);
+    this.counts.countOutcome(flow, kind, code);
     message.span?.outcome(kind, machineId, code);
     const type = TYPE_OF[flow][kind];
     if (type === undefined) throw new Error('only lists are superseded');
-    if (machineId !== null) this.recent.add(machineId, type, outcome);
+    if (machineId !== null) this.recent.addOutcome(machineId, type, outcome);
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
     const key = keyOf(outcome, message);
     const headers = cloudEventHeaders({
@@ -272,11 +272,11 @@ function toOutcome(
     detail: kind === 'superseded' ? result.detail : (rejection?.detail ?? null),
     attempts,
     appliedAt: kind === 'applied' ? result.appliedAt : null,
-    workingOrders: kind === 'applied' ? shownOf(result.workingOrders) : undefined,
+    workingOrders: kind === 'applied' ? truncateList(result.workingOrders) : undefined,
   };
 }
 
-function shownOf(workingOrders: readonly string[] | undefined): readonly string[] | undefined {
+function truncateList(workingOrders: readonly string[] | undefined): readonly string[] | undefined {
   const isLong = workingOrders !== undefined && workingOrders.length > MAX_OUTCOME_ORDERS;
   return isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
 }
@@ -284,7 +284,7 @@ function shownOf(workingOrders: readonly string[] | undefined): readonly string[
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
 /** Keeps one result for each machine, or machine and order: rejected before applied before superseded. */
-function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
+function keepOneForEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
   const found = new Map<string, CommandResult>();
   for (const result of results) {
@@ -303,7 +303,7 @@ interface OutcomeTotal {
   count: number;
 }
 
-function noOutcomesOf(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
+function zeroCounts(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
   const none = { flow, count: 0 };
   const others = (Object.keys(TYPE_OF[flow]) as Outcome[]).filter((it) => it !== 'rejected');
   return new Map<string, OutcomeTotal>([
@@ -316,11 +316,11 @@ function noOutcomesOf(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
 class OutcomeCounts {
   /** By rejection code or outcome. All keys exist from the start, so that metrics begin at 0 and show a first rise. */
   private readonly counts = {
-    'work-orders': noOutcomesOf('work-orders'),
-    'downtime-reasons': noOutcomesOf('downtime-reasons'),
+    'work-orders': zeroCounts('work-orders'),
+    'downtime-reasons': zeroCounts('downtime-reasons'),
   };
 
-  add(flow: CommandFlow, outcome: Outcome, code: RejectionCode | null): void {
+  countOutcome(flow: CommandFlow, outcome: Outcome, code: RejectionCode | null): void {
     const total = this.counts[flow].get(code ?? outcome);
     if (total !== undefined) total.count += 1;
   }

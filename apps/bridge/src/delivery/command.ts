@@ -48,7 +48,7 @@ export function rejection(
 }
 
 /** The result of a message whose records Kafka refuses permanently. */
-export function notTaken(
+export function notStored(
   { code }: Pick<RecordRefusedError, 'code'>,
   machineId: string | null = null,
 ): CommandResult {
@@ -122,7 +122,7 @@ export class MessageResults {
     private readonly known: readonly CommandResult[],
     private readonly recordsOf: RecordsOf,
   ) {
-    if (undecided === 0) this.finish([]);
+    if (undecided === 0) this.finishMessage([]);
     this.failIfLast();
   }
 
@@ -133,9 +133,9 @@ export class MessageResults {
   /** @param item the command's place in its message, see {@link InboundMessage.isItemDone} */
   addResult(result: CommandResult, item: number): void {
     this.undecided -= 1;
-    if (this.undecided === 0 && this.failure === undefined) this.finish([result]);
+    if (this.undecided === 0 && this.failure === undefined) this.finishMessage([result]);
     else if (result.kind === 'rejected') (this.rejected ??= []).push(result);
-    else this.publish(result, item);
+    else this.publishResult(result, item);
     this.failIfLast();
   }
 
@@ -151,15 +151,15 @@ export class MessageResults {
     this.message.fail(this.failure.error, this.failure.isAnswered);
   }
 
-  private publish(result: CommandResult, item: number): void {
+  private publishResult(result: CommandResult, item: number): void {
     try {
       this.message.publish(this.recordsOf(this.target, [result]), item);
     } catch (error) {
-      this.notPublished(error, [result]);
+      this.recordUnpublished(error, [result]);
     }
   }
 
-  private finish(last: readonly CommandResult[]): void {
+  private finishMessage(last: readonly CommandResult[]): void {
     const { known, rejected = [] } = this;
     const before = known.length + rejected.length;
     const results = before === 0 ? last : [...known, ...rejected, ...last];
@@ -167,12 +167,12 @@ export class MessageResults {
       const { message, whenRefused } = this.target;
       message.finish(this.recordsOf(this.target, results), whenRefused);
     } catch (error) {
-      this.notPublished(error, results);
+      this.recordUnpublished(error, results);
     }
   }
 
   /** The message must not be handled again: its calls were answered, and would be repeated behind newer ones. */
-  private notPublished(error: unknown, results: readonly CommandResult[]): void {
+  private recordUnpublished(error: unknown, results: readonly CommandResult[]): void {
     const { message } = this;
     const { topic, partition, offset } = message;
     logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
@@ -208,7 +208,7 @@ export class Command<P> {
   /** A look-up has admitted the command; true until its next call. */
   isAdmitted = false;
   /** The latest doubtful refusal. */
-  doubted: DoubtedRefusal | undefined;
+  doubtfulRefusal: DoubtedRefusal | undefined;
 
   constructor(
     readonly machineId: string,
@@ -265,7 +265,7 @@ export const GO: Admission = { kind: 'go' };
 export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 
 /** @param isCalled a call for the machine is under way and may make either list outdated */
-export type Precede<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
+export type DecidePrecedence<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
 
 export interface DispatcherOptions<P> {
   flow: string;
@@ -294,7 +294,7 @@ export interface DispatcherOptions<P> {
    */
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
   /** Decides between a waiting command and a newer one; if absent, each is sent. */
-  precedence?: Precede<P>;
+  precedence?: DecidePrecedence<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
   /** No call begins while the flow is held. */
   hold: FlowHold;

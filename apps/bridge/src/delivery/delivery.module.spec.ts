@@ -71,7 +71,7 @@ describe('DeliveryModule', () => {
     expect(log).toEqual([]);
     expect(bridge.get(WorkOrderLists).flow.waiting).toBe(1);
     expect(bridge.get(DowntimeReasons).flow.waiting).toBe(1);
-    controls.readToEnd();
+    controls.markAsRead();
     await Promise.all([list.finished, reason.finished]);
     expect(log.toSorted()).toEqual(['list', 'reason']);
     expect(controls.problem).toBeUndefined();

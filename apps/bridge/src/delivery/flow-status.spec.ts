@@ -20,17 +20,17 @@ describe('the log of a flow', () => {
 
   const goesWell = (): boolean => {
     nowMs += 1;
-    return status.succeeded(nowMs);
+    return status.noteSuccess(nowMs);
   };
 
   it('says once for each pause that it begins and that it ends', () => {
-    for (const machineId of 'abcdefgh') status.failed(failureOf(machineId));
+    for (const machineId of 'abcdefgh') status.noteFailure(failureOf(machineId));
     nowMs += 200;
     expect(status.breaker.callBegins()).toBe(true);
-    status.failed(failureOf('i'));
+    status.noteFailure(failureOf('i'));
     for (let call = 0; call < 3; call += 1) goesWell();
     const flow = 'work-orders';
-    status.failed(failureOf('a', { cause: 'token-refused' }));
+    status.noteFailure(failureOf('a', { cause: 'token-refused' }));
     goesWell();
     expect(lines).toEqual([
       { msg: 'flow paused, probing', flow, why: '503', cause: 'service', machineId: 'e' },
@@ -43,7 +43,7 @@ describe('the log of a flow', () => {
   it('says why when all commands wait for a Retry-After and none fails any more', () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     const stuck = new FlowStatus('work-orders', { isHeld: false }, () => true);
-    for (const machineId of 'ab') stuck.failed(failureOf(machineId, { retryAfterMs: 60_000 }));
+    for (const machineId of 'ab') stuck.noteFailure(failureOf(machineId, { retryAfterMs: 60_000 }));
     nowMs += 5000;
     jest.advanceTimersByTime(1000);
     jest.useRealTimers();
@@ -67,7 +67,7 @@ function failedProbe(machineId: string, more: Partial<CallFailure> = {}): CallFa
 }
 
 function failAll(breaker: Breaker, machineIds: string, nowMs = 0): boolean[] {
-  return machineIds.split('').map((machineId) => breaker.failed(failureOf(machineId), nowMs));
+  return [...machineIds].map((machineId) => breaker.recordFailure(failureOf(machineId), nowMs));
 }
 
 /** A breaker that has just opened, at 1000 ms. */
@@ -89,7 +89,7 @@ function probe(breaker: Breaker): number {
 describe('with many machines that have commands', () => {
   const failTimes = (breaker: Breaker, times: number, busyMachines: number): boolean[] =>
     Array.from({ length: times }, (_, index) =>
-      breaker.failed(failureOf(`M-${index}`, { busyMachines }), 0),
+      breaker.recordFailure(failureOf(`M-${index}`, { busyMachines }), 0),
     );
 
   it.each([
@@ -104,7 +104,7 @@ describe('with many machines that have commands', () => {
   it('opens when no call has got through for five seconds, whatever their number', () => {
     const breaker = new Breaker();
     failTimes(breaker, 2, 100);
-    expect(breaker.failed(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
+    expect(breaker.recordFailure(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
   });
 });
 
@@ -182,10 +182,10 @@ class Flow {
     const { isProbe, startedMs } = ended;
     if (step.kind === 'fails') {
       const failure = { ...step.failure, isProbe };
-      expect(this.breaker.failed(failure, this.nowMs)).toBe(!wasOpen && this.isOpen);
+      expect(this.breaker.recordFailure(failure, this.nowMs)).toBe(!wasOpen && this.isOpen);
       if (!wasOpen) this.lastMs = this.nowMs;
     } else if (step.kind === 'goes well') {
-      expect(this.breaker.succeeded(startedMs)).toBe(wasOpen && !this.isOpen);
+      expect(this.breaker.recordSuccess(startedMs)).toBe(wasOpen && !this.isOpen);
       if (isProbe) expect(this.isOpen).toBe(false);
     } else if (isProbe) {
       this.breaker.probeWasVoid();
@@ -199,44 +199,44 @@ describe('Breaker', () => {
     const breaker = new Breaker();
     expect(failAll(breaker, 'abab')).toEqual([false, false, false, false]);
     expect(breaker.admits(0)).toBe(true);
-    expect(breaker.failed(failureOf('a', { why: 'connection refused' }), 0)).toBe(true);
+    expect(breaker.recordFailure(failureOf('a', { why: 'connection refused' }), 0)).toBe(true);
     expect(breaker.openBecause).toBe('connection refused');
     expect(breaker.admits(0)).toBe(false);
-    expect(breaker.failed(failureOf('b', { why: 'timeout' }), 0)).toBe(false);
+    expect(breaker.recordFailure(failureOf('b', { why: 'timeout' }), 0)).toBe(false);
     expect(breaker.openBecause).toBe('timeout');
   });
 
   it('forgets the failed machines after a call that went well', () => {
     const breaker = new Breaker();
     failAll(breaker, 'abab');
-    breaker.succeeded();
+    breaker.recordSuccess();
     expect(failAll(breaker, 'bbbbbbbb')).not.toContain(true);
-    breaker.succeeded();
+    breaker.recordSuccess();
     expect(failAll(breaker, 'cccccccc')).not.toContain(true);
   });
 
   it('stays closed while one machine fails, until that lasts as long as a standstill', () => {
     const breaker = new Breaker();
     for (let nowMs = 10_000; nowMs < 15_000; nowMs += 10) {
-      expect(breaker.failed(failureOf('a'), nowMs)).toBe(false);
+      expect(breaker.recordFailure(failureOf('a'), nowMs)).toBe(false);
     }
-    expect(breaker.failed(failureOf('a'), 15_000)).toBe(true);
+    expect(breaker.recordFailure(failureOf('a'), 15_000)).toBe(true);
   });
 
   it('does not treat a single failure as a standstill, however long no call was made before', () => {
     const breaker = new Breaker();
-    breaker.failed(failureOf('a'), 0);
-    breaker.succeeded();
-    expect(breaker.failed(failureOf('a'), 60_000)).toBe(false);
-    expect(breaker.failed(failureOf('a'), 64_999)).toBe(false);
-    expect(breaker.failed(failureOf('a'), 65_000)).toBe(true);
+    breaker.recordFailure(failureOf('a'), 0);
+    breaker.recordSuccess();
+    expect(breaker.recordFailure(failureOf('a'), 60_000)).toBe(false);
+    expect(breaker.recordFailure(failureOf('a'), 64_999)).toBe(false);
+    expect(breaker.recordFailure(failureOf('a'), 65_000)).toBe(true);
   });
 
   it('waits longer after each probe that fails, up to a cap', () => {
     const breaker = openBreaker(longest);
     const waits = [1, 2, 3, 4, 5, 6].map(() => {
       const atMs = probe(breaker);
-      expect(breaker.failed(failedProbe('a'), atMs)).toBe(false);
+      expect(breaker.recordFailure(failedProbe('a'), atMs)).toBe(false);
       return breaker.nextProbeMs! - atMs;
     });
     expect(waits).toEqual([1000, 2000, 4000, 5000, 5000, 5000]);
@@ -244,8 +244,8 @@ describe('Breaker', () => {
 
   it('stays open when the token is accepted again but the probe fails', () => {
     const breaker = new Breaker(longest);
-    breaker.failed(failureOf('a', { cause: 'token-refused', why: '401' }), 0);
-    expect(breaker.failed(failedProbe('a', { why: '503' }), probe(breaker))).toBe(false);
+    breaker.recordFailure(failureOf('a', { cause: 'token-refused', why: '401' }), 0);
+    expect(breaker.recordFailure(failedProbe('a', { why: '503' }), probe(breaker))).toBe(false);
     expect(breaker.openBecause).toBe('503');
     expect(breaker.nextProbeMs).toBe(1500);
   });
@@ -253,37 +253,37 @@ describe('Breaker', () => {
   it('waits at least for Retry-After', () => {
     const breaker = new Breaker(shortest);
     failAll(breaker, 'abc');
-    breaker.failed(failureOf('d', { retryAfterMs: 1000 }), 0);
-    breaker.failed(failureOf('e', { retryAfterMs: 60_000 }), 0);
+    breaker.recordFailure(failureOf('d', { retryAfterMs: 1000 }), 0);
+    breaker.recordFailure(failureOf('e', { retryAfterMs: 60_000 }), 0);
     expect(breaker.nextProbeMs).toBe(60_000);
-    breaker.failed(failedProbe('a', { retryAfterMs: 50 }), probe(breaker));
+    breaker.recordFailure(failedProbe('a', { retryAfterMs: 50 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(60_200);
   });
 
   it('tries the others as usual while a single machine has a Retry-After, although they have failed', () => {
     const breaker = openBreaker(shortest);
-    breaker.failed(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
+    breaker.recordFailure(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
     expect(breaker.nextProbeMs).toBe(1200);
-    breaker.failed(failedProbe('bad', { retryAfterMs: 25_000 }), probe(breaker));
+    breaker.recordFailure(failedProbe('bad', { retryAfterMs: 25_000 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(1400);
-    breaker.failed(failedProbe('a', { retryAfterMs: 25_000 }), probe(breaker));
+    breaker.recordFailure(failedProbe('a', { retryAfterMs: 25_000 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(26_400);
   });
 
   it('tries the others before the Retry-After of a single machine ends', () => {
     const breaker = new Breaker(shortest);
-    breaker.failed(failureOf('a'), 0);
-    breaker.failed(failureOf('a', { retryAfterMs: 60_000 }), 5000);
+    breaker.recordFailure(failureOf('a'), 0);
+    breaker.recordFailure(failureOf('a', { retryAfterMs: 60_000 }), 5000);
     expect(breaker.nextProbeMs).toBe(5200);
-    breaker.failed(failedProbe('b', { retryAfterMs: 60_000 }), probe(breaker));
+    breaker.recordFailure(failedProbe('b', { retryAfterMs: 60_000 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(65_200);
   });
 
   it('closes with the first call that goes well, and begins with short waits when it opens again', () => {
     const breaker = openBreaker(longest);
-    breaker.failed(failedProbe('a'), probe(breaker));
+    breaker.recordFailure(failedProbe('a'), probe(breaker));
     probe(breaker);
-    expect(breaker.succeeded()).toBe(true);
+    expect(breaker.recordSuccess()).toBe(true);
     expect(breaker.openBecause).toBeUndefined();
     expect(breaker.admits(0)).toBe(true);
     expect(failAll(breaker, 'abab', 50_000)).not.toContain(true);
@@ -293,7 +293,7 @@ describe('Breaker', () => {
 
   it('closes with a call that began after the first failure, before the breaker opened', () => {
     const breaker = openBreaker(longest);
-    expect(breaker.succeeded(1001)).toBe(true);
+    expect(breaker.recordSuccess(1001)).toBe(true);
     expect(breaker.admits(1000)).toBe(true);
   });
 
@@ -301,7 +301,7 @@ describe('Breaker', () => {
     const breaker = openBreaker(longest);
     failAll(breaker, 'fghij', 1400);
     expect(breaker.nextProbeMs).toBe(1500);
-    breaker.failed(failedProbe('a'), probe(breaker));
+    breaker.recordFailure(failedProbe('a'), probe(breaker));
     expect(breaker.nextProbeMs).toBe(2500);
   });
 
@@ -330,9 +330,9 @@ describe('Breaker', () => {
         for (const [failures, gapMs] of rounds) {
           for (let count = 0; count <= failures; count += 1) {
             nowMs += gapMs / (failures + 1);
-            expect(breaker.failed(failureOf('broken'), nowMs)).toBe(false);
+            expect(breaker.recordFailure(failureOf('broken'), nowMs)).toBe(false);
           }
-          expect(breaker.succeeded()).toBe(false);
+          expect(breaker.recordSuccess()).toBe(false);
         }
       }),
     );

@@ -26,33 +26,33 @@ export class FlowStatus {
     return this.hold.isHeld;
   }
 
-  admits(): boolean {
+  admitsCall(): boolean {
     return !this.isHeld && this.breaker.admits(realNowMs());
   }
 
   /** The service has taken or refused a call that began at `startedMs`. Returns whether that resumes a paused flow. */
-  succeeded(startedMs: number): boolean {
-    const isResumed = this.breaker.succeeded(startedMs);
+  noteSuccess(startedMs: number): boolean {
+    const isResumed = this.breaker.recordSuccess(startedMs);
     if (isResumed) this.logger.log({ msg: 'flow moves again', flow: this.flow });
     return isResumed;
   }
 
-  failed(failure: CallFailure): void {
+  noteFailure(failure: CallFailure): void {
     const { why, cause, machineId } = failure;
     this.lastFailure = { why, cause, machineId, atMs: realNowMs() };
-    this.stopReviews ??= everyRealMs(REVIEW_MS, () => this.review());
-    if (this.breaker.failed(failure, realNowMs())) this.sayPaused();
+    this.stopReviews ??= everyRealMs(REVIEW_MS, () => this.reviewStandstill());
+    if (this.breaker.recordFailure(failure, realNowMs())) this.logPaused();
   }
 
-  private sayPaused(): void {
+  private logPaused(): void {
     const { why, cause, machineId } = this.lastFailure ?? {};
     this.logger.warn({ msg: 'flow paused, probing', flow: this.flow, why, cause, machineId });
   }
 
   /** Runs every second while calls have failed: commands that wait for a long `Retry-After` produce no failures. */
-  private review(): void {
+  private reviewStandstill(): void {
     const nothingMoves = !this.isHeld && this.isStuck();
-    if (nothingMoves && this.breaker.review(realNowMs())) this.sayPaused();
+    if (nothingMoves && this.breaker.openIfStandstill(realNowMs())) this.logPaused();
     if (this.breaker.isInDoubt) return;
     this.stopReviews?.();
     this.stopReviews = undefined;
@@ -85,7 +85,7 @@ class DistinctMachines {
   private first: string | undefined;
 
   /** @param isShared whether other machines shared the call */
-  note(machineId: string, isShared: boolean): void {
+  addMachine(machineId: string, isShared: boolean): void {
     this.first ??= machineId;
     this.areSeveral ||= isShared || machineId !== this.first;
   }
@@ -112,7 +112,7 @@ export class Breaker extends ProbingBreaker {
    * The service has taken or refused a call: it works. A call that began before the failures that opened the breaker
    * proves nothing. Returns whether that closed the breaker.
    */
-  succeeded(startedMs = Infinity): boolean {
+  recordSuccess(startedMs = Infinity): boolean {
     // Without failures the breaker is closed.
     if (this.failures === 0) return false;
     const wasOpen = this.isOpen;
@@ -124,14 +124,14 @@ export class Breaker extends ProbingBreaker {
   }
 
   /** Returns whether that opened the breaker. */
-  failed(failure: CallFailure, nowMs: number): boolean {
+  recordFailure(failure: CallFailure, nowMs: number): boolean {
     const { machineId, isShared, retryAfterMs } = failure;
     const wasOpen = this.isOpen;
     this.latestWhy = failure.why;
     if (this.failures === 0) this.sinceMs = nowMs;
     this.failures += 1;
-    this.failing.note(machineId, isShared);
-    if (retryAfterMs > 0) this.askedToWait.note(machineId, isShared);
+    this.failing.addMachine(machineId, isShared);
+    if (retryAfterMs > 0) this.askedToWait.addMachine(machineId, isShared);
     // A `Retry-After` to a single machine holds for that machine alone, whose lane waits anyway.
     const askedMs = this.askedToWait.areSeveral ? retryAfterMs : 0;
     if (wasOpen && !failure.isProbe) {
@@ -144,16 +144,16 @@ export class Breaker extends ProbingBreaker {
     return !wasOpen;
   }
 
-  /** Closed, but calls have failed and none has gone well since: {@link review} may open it. */
+  /** Closed, but calls have failed and none has gone well since: {@link openIfStandstill} may open it. */
   get isInDoubt(): boolean {
     return !this.isOpen && this.failures > 0;
   }
 
   /** Opens it where all failed commands wait for a `Retry-After`; returns whether that opened it. */
-  review(nowMs: number): boolean {
+  openIfStandstill(nowMs: number): boolean {
     // A single failure of a single machine proves nothing, however long ago it was.
     const areMany = this.failures > 1 || this.failing.areSeveral;
-    if (!this.isInDoubt || !areMany || !this.lastLong(nowMs)) return false;
+    if (!this.isInDoubt || !areMany || !this.haveLastedLong(nowMs)) return false;
     this.waitForProbe(nowMs);
     return true;
   }
@@ -163,10 +163,10 @@ export class Breaker extends ProbingBreaker {
     if (cause === 'token-refused') return true;
     const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
     if (this.failing.areSeveral && this.failures >= enough) return true;
-    return this.failures > 1 && this.lastLong(nowMs);
+    return this.failures > 1 && this.haveLastedLong(nowMs);
   }
 
-  private lastLong(nowMs: number): boolean {
+  private haveLastedLong(nowMs: number): boolean {
     return nowMs - this.sinceMs >= STANDSTILL_MS;
   }
 }

@@ -32,7 +32,7 @@ export class LaneQueue<T extends LaneEntry> {
   ) {}
 
   /** Waiting entries, whether they may be sent now or not; entries under way are not counted. */
-  get waiting(): number {
+  get waitingEntries(): number {
     return this.waitingCount;
   }
 
@@ -59,9 +59,9 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /** Whether any entry satisfies the predicate that is first in its lane while no entry of its machine is under way. */
-  someFirst(isMeant: (entry: T) => boolean): boolean {
+  hasFirstEntry(matches: (entry: T) => boolean): boolean {
     for (const { first, inFlight } of this.lanes.values()) {
-      if (first !== undefined && !inFlight && isMeant(first)) return true;
+      if (first !== undefined && !inFlight && matches(first)) return true;
     }
     return false;
   }
@@ -72,9 +72,9 @@ export class LaneQueue<T extends LaneEntry> {
 
   enqueue(entry: T): void {
     const lane = this.laneOf(entry.machineId);
-    lane.add(entry);
+    lane.pushEntry(entry);
     this.waitingCount += 1;
-    if (lane.waiting.length === 1) this.place(lane);
+    if (lane.waiting.length === 1) this.enqueueLane(lane);
   }
 
   /** Replaces the machine's waiting entries; `entries` must not be empty. */
@@ -83,7 +83,7 @@ export class LaneQueue<T extends LaneEntry> {
     const before = lane.waiting.length;
     lane.waiting = [...entries];
     this.waitingCount += entries.length - before;
-    if (before === 0) this.place(lane);
+    if (before === 0) this.enqueueLane(lane);
   }
 
   /**
@@ -92,17 +92,17 @@ export class LaneQueue<T extends LaneEntry> {
    */
   takeBatch(nowMs: number, calls = 1): T[] {
     const ready = this.readyAt(nowMs);
-    return this.takeOf(ready, Math.ceil(ready.size / calls));
+    return this.takeFromLanes(ready, Math.ceil(ready.size / calls));
   }
 
   /** Like {@link takeBatch}, of machines whose last call went well if possible, to test whether calls get through. */
   takeProbe(nowMs: number): T[] {
     const ready = this.readyAt(nowMs);
     const blameless = [...ready].filter(({ hasFailed }) => !hasFailed);
-    return this.takeOf(blameless.length > 0 ? blameless : ready, ready.size);
+    return this.takeFromLanes(blameless.length > 0 ? blameless : ready, ready.size);
   }
 
-  private takeOf(lanes: Iterable<Lane<T>>, share: number): T[] {
+  private takeFromLanes(lanes: Iterable<Lane<T>>, share: number): T[] {
     const chosen = this.chooseBatch(lanes, share);
     const entries: T[] = [];
     for (const lane of chosen) {
@@ -136,7 +136,7 @@ export class LaneQueue<T extends LaneEntry> {
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);
-    this.placeOrForget(lane);
+    this.enqueueOrRemove(lane);
   }
 
   /** Like {@link releaseMachine}, but puts the entry that was under way back at the head of its lane. */
@@ -158,7 +158,7 @@ export class LaneQueue<T extends LaneEntry> {
       });
       if (lane.waiting.length === before) continue;
       this.waitingCount += lane.waiting.length - before;
-      this.placeOrForget(lane);
+      this.enqueueOrRemove(lane);
     }
     return removed;
   }
@@ -191,13 +191,13 @@ export class LaneQueue<T extends LaneEntry> {
     return this.ready;
   }
 
-  private placeOrForget(lane: Lane<T>): void {
+  private enqueueOrRemove(lane: Lane<T>): void {
     if (lane.waiting.length > 0) {
-      this.place(lane);
+      this.enqueueLane(lane);
       return;
     }
     this.ready.delete(lane);
-    if (!lane.inFlight) this.forget(lane);
+    if (!lane.inFlight) this.removeLane(lane);
   }
 
   private laneOf(machineId: string): Lane<T> {
@@ -212,7 +212,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /** Removes an empty lane with no entry under way, unless its batch limit is to be remembered. */
-  private forget(lane: Lane<T>): void {
+  private removeLane(lane: Lane<T>): void {
     const { machineId } = lane;
     lane.notBeforeMs = 0;
     if (lane.batchLimit === NO_BATCH_LIMIT) {
@@ -230,7 +230,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /** Puts the lane behind all others, from its due time on. */
-  private place(lane: Lane<T>): void {
+  private enqueueLane(lane: Lane<T>): void {
     if (lane.inFlight) return;
     if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
     else this.ready.add(lane);
@@ -262,7 +262,7 @@ class Lane<T> {
   }
 
   /** Most lanes hold one entry, and V8 makes room for seventeen when it pushes onto an empty array. */
-  add(entry: T): void {
+  pushEntry(entry: T): void {
     if (this.waiting.length === 0) this.waiting = [entry];
     else this.waiting.push(entry);
   }
@@ -300,13 +300,13 @@ const SHARE = 8;
 const EFFORT = 2;
 
 /** Machines that may share a machine's next call, itself included; `allowed` might share the last one, `had` did. */
-export function batchLimitAfter(allowed: number, had: number, quality: CallQuality): number {
-  if (typeof quality === 'object') return partOf(had, EFFORT * quality.slowness);
+export function batchLimitAfter(allowed: number, lastSize: number, quality: CallQuality): number {
+  if (typeof quality === 'object') return partOf(lastSize, EFFORT * quality.slowness);
   switch (quality) {
     case 'ok':
       return NO_BATCH_LIMIT;
     case 'suspect':
-      return partOf(had, SHARE);
+      return partOf(lastSize, SHARE);
     case 'failed':
       return 1;
     case 'unknown':
@@ -316,6 +316,6 @@ export function batchLimitAfter(allowed: number, had: number, quality: CallQuali
   }
 }
 
-function partOf(had: number, parts: number): number {
-  return Math.max(1, Math.floor(had / parts));
+function partOf(size: number, parts: number): number {
+  return Math.max(1, Math.floor(size / parts));
 }

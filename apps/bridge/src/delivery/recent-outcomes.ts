@@ -23,11 +23,11 @@ export class RecentOutcomes {
   }
 
   /** Copies the outcome's fields. */
-  add(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
-    (this.newer.get(machineId) ?? this.toNewer(machineId)).add(type, outcome);
+  addOutcome(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
+    (this.newer.get(machineId) ?? this.moveToNewer(machineId)).pushOutcome(type, outcome);
   }
 
-  private toNewer(machineId: string): OutcomeRing {
+  private moveToNewer(machineId: string): OutcomeRing {
     const ring = this.older.get(machineId) ?? new OutcomeRing();
     if (this.newer.size >= MACHINES) {
       this.older = this.newer;
@@ -46,7 +46,7 @@ class OutcomeRing {
   private readonly outcomes = new Array<RecentOutcome | undefined>(OUTCOMES_PER_MACHINE);
   private next = 0;
 
-  add(type: OutcomeType, outcome: CommandOutcome): void {
+  pushOutcome(type: OutcomeType, outcome: CommandOutcome): void {
     const oldest = this.outcomes[this.next];
     if (oldest === undefined) this.outcomes[this.next] = copyOf(type, outcome);
     else overwrite(oldest, type, outcome);

@@ -46,17 +46,17 @@ export class ServiceCaller<P> {
       command.isAdmitted = false;
     }
     countCall(commands, 1);
-    const call = this.refusals.callBegins();
+    const call = this.refusals.startCall();
     const answer = await this.sendCall(commands, this.options.call);
     if (answer === 'not made' || answer === 'cut off') {
       // The commands are sent again unless their partition was revoked.
       if (answer === 'not made') countCall(commands, -1);
-      for (const command of commands) this.lanes.postpone(command);
+      for (const command of commands) this.lanes.returnToLane(command);
       return undefined;
     }
     const verdict = await this.classify(commands, answer, call);
-    if (verdict.kind !== 'retry') return this.conclude(commands, verdict, call, answer.lists);
-    this.failed(commands, verdict, call, isProbe);
+    if (verdict.kind !== 'retry') return this.applyVerdict(commands, verdict, call, answer.lists);
+    this.backOffCommands(commands, verdict, call, isProbe);
     return [];
   }
 
@@ -104,7 +104,7 @@ export class ServiceCaller<P> {
     if (!isDoubtful(verdict)) return verdict;
     const [only] = commands;
     if (only !== undefined && commands.length === 1) {
-      const review = this.refusals.review(only, verdict.status, call);
+      const review = this.refusals.reviewRefusal(only, verdict.status, call);
       if (review === 'at-fault') return verdict;
       if (review === 'call-empty') await this.callEmpty(commands);
     } else if (verdict.status === TOO_LARGE) {
@@ -117,17 +117,17 @@ export class ServiceCaller<P> {
 
   /** Tests the route to the operation where no other command of the flow does. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
-    const call = this.refusals.callBegins();
+    const call = this.refusals.startCall();
     const { callEmpty } = this.options;
     const answer = await this.sendCall(commands, (_, permit) =>
       callEmpty({ ...permit, hasTurn: false }),
     );
     if (answer === 'not made' || answer === 'cut off') return;
     const verdict = classifyAnswer(answer, 1);
-    if (verdict.kind !== 'retry' && !isDoubtful(verdict)) this.refusals.emptyAnswered(call);
+    if (verdict.kind !== 'retry' && !isDoubtful(verdict)) this.refusals.recordEmptyAnswered(call);
   }
 
-  private conclude(
+  private applyVerdict(
     commands: readonly Command<P>[],
     verdict: Exclude<Verdict, Retry>,
     call: StartedCall,
@@ -137,9 +137,9 @@ export class ServiceCaller<P> {
     const isDoubted = isDoubtful(verdict);
     // A 413 to a shared call does not show that calls get through; the calls of its parts do.
     const isTooLarge = isDoubted && commands.length > 1;
-    if (!isTooLarge && this.status.succeeded(call.startedMs)) this.lanes.queue.liftBatchLimits();
-    if (!isDoubted) this.refusals.answered(call, taken);
-    if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
+    if (!isTooLarge && this.status.noteSuccess(call.startedMs)) this.lanes.queue.liftBatchLimits();
+    if (!isDoubted) this.refusals.recordAnswered(call, taken);
+    if (verdict.kind === 'rejected') return this.splitOrReject(commands, verdict, call);
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
@@ -150,7 +150,7 @@ export class ServiceCaller<P> {
     return [];
   }
 
-  private rejected(
+  private splitOrReject(
     commands: readonly Command<P>[],
     { status, detail }: Rejected,
     call: StartedCall,
@@ -167,12 +167,12 @@ export class ServiceCaller<P> {
       this.lanes.endCommand(only, 'failed', { kind: 'rejected', rejection, httpStatus: status });
     } else {
       this.retries['not-yet'] += 1;
-      this.lanes.delay(only, realNowMs() + againMs);
+      this.lanes.delayCommand(only, realNowMs() + againMs);
     }
     return [];
   }
 
-  private failed(
+  private backOffCommands(
     commands: readonly Command<P>[],
     verdict: Retry,
     call: StartedCall,
@@ -185,13 +185,14 @@ export class ServiceCaller<P> {
     const isShared = commands.length > 1;
     const { machineId } = first;
     const { busyMachines } = this.lanes.queue;
-    this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
+    const failure = { machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs };
+    this.status.noteFailure(failure);
     // The service or one machine may be at fault, even where the token is refused: a gateway may judge by machine. So
     // each failure cuts the batch limit of its machines to an eighth while others get through. If the service was at
     // fault, the limits are lifted as soon as it answers again.
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
-    for (const command of commands) this.lanes.postpone(command, quality, notBeforeMs);
+    for (const command of commands) this.lanes.returnToLane(command, quality, notBeforeMs);
   }
 }
 

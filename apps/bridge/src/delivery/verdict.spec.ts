@@ -65,11 +65,11 @@ describe('a doubtful refusal', () => {
 
 interface Doubting {
   machineId: string;
-  doubted: DoubtedRefusal | undefined;
+  doubtfulRefusal: DoubtedRefusal | undefined;
 }
 
 function commandOf(machineId: string): Doubting {
-  return { machineId, doubted: undefined };
+  return { machineId, doubtfulRefusal: undefined };
 }
 
 describe('a machine that is answered 403', () => {
@@ -87,12 +87,12 @@ describe('a machine that is answered 403', () => {
     command = commandOf('M-1');
   });
 
-  const refused = (call = refusals.callBegins(), it = command): string =>
-    refusals.review(it, 403, call);
+  const refused = (call = refusals.startCall(), it = command): string =>
+    refusals.reviewRefusal(it, 403, call);
   const goesWell = (call: StartedCall, machineId = 'M-2'): void => {
-    refusals.answered(call, [{ machineId }]);
+    refusals.recordAnswered(call, [{ machineId }]);
   };
-  const otherGetsThrough = (): void => goesWell(refusals.callBegins());
+  const otherGetsThrough = (): void => goesWell(refusals.startCall());
 
   it('is at fault when another machine gets through after that, and it is refused again', () => {
     expect(refused()).toBe('undecided');
@@ -102,7 +102,7 @@ describe('a machine that is answered 403', () => {
 
   it('is not at fault before it was called with a token that is known to work', () => {
     refused();
-    const call = refusals.callBegins();
+    const call = refusals.startCall();
     otherGetsThrough();
     expect(refused(call)).toBe('undecided');
     expect(refused()).toBe('at-fault');
@@ -110,16 +110,16 @@ describe('a machine that is answered 403', () => {
 
   it('is not at fault because another gets a listed refusal, which may precede the check of the token', () => {
     refused();
-    refusals.answered(refusals.callBegins());
+    refusals.recordAnswered(refusals.startCall());
     expect(refused()).toBe('undecided');
   });
 
   describe('in a quiet plant', () => {
     /** Refused first beside a call that goes well, and again after this time. */
     const refusedAfter = (ms: number, besideMs = 0): string => {
-      const other = refusals.callBegins();
+      const other = refusals.startCall();
       nowMs += besideMs;
-      const call = refusals.callBegins();
+      const call = refusals.startCall();
       goesWell(other);
       expect(refused(call)).toBe('undecided');
       nowMs += ms;
@@ -141,14 +141,14 @@ describe('a machine that is answered 403', () => {
       'is not at fault if a call for it went well directly before: the token has lost its right (%i)',
       (laterMs) => {
         nowMs += laterMs;
-        goesWell(refusals.callBegins(), 'M-1');
+        goesWell(refusals.startCall(), 'M-1');
         nowMs += 1000;
         expect(refusedAfter(60_000)).toBe('undecided');
       },
     );
 
     it('is at fault although a call for it went well long before', () => {
-      goesWell(refusals.callBegins(), 'M-1');
+      goesWell(refusals.startCall(), 'M-1');
       nowMs += 1001;
       expect(refusedAfter(2000)).toBe('at-fault');
     });
@@ -180,7 +180,7 @@ describe('a machine that is answered 403', () => {
           const [call, it] = [...calls][which % Math.max(1, calls.size)] ?? [];
           if (!ends || call === undefined || it === undefined) {
             const machine = waiting.shift() ?? commandOf('M-1');
-            calls.set(refusals.callBegins(), { machine, mayStill });
+            calls.set(refusals.startCall(), { machine, mayStill });
             return;
           }
           calls.delete(call);
@@ -213,13 +213,13 @@ describe('a refusal that the interface does not list', () => {
         const commands = new Map<number, Doubting>();
         const log: { number: number; command: number; status: number; isListed: boolean }[] = [];
         for (const { command, answer } of steps) {
-          const call = refusals.callBegins();
+          const call = refusals.startCall();
           const { number } = call;
           const { kind, status } = answer;
           const doubting = commands.get(command) ?? commandOf(`M-${command}`);
           commands.set(command, doubting);
           if (kind === 'unlisted') {
-            const review = refusals.review(doubting, status, call);
+            const review = refusals.reviewRefusal(doubting, status, call);
             const mine = log.filter((entry) => entry.command === command && !entry.isListed);
             const run = mine.slice(mine.findLastIndex((entry) => entry.status !== status) + 1);
             const [first] = run;
@@ -233,7 +233,7 @@ describe('a refusal that the interface does not list', () => {
                 if (entry.command === command && !entry.isListed) entry.command = -1;
             }
           } else {
-            refusals.answered(call, kind === 'applied' ? [doubting] : []);
+            refusals.recordAnswered(call, kind === 'applied' ? [doubting] : []);
             log.push({ number, command: -1, status, isListed: true });
           }
         }
@@ -244,28 +244,29 @@ describe('a refusal that the interface does not list', () => {
   it('does not count because of a call beside the second refusal: the route may have been repaired since', () => {
     const refusals = new Refusals();
     const doubting = commandOf('M-1');
-    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('undecided');
-    const second = refusals.callBegins();
-    refusals.answered(refusals.callBegins());
-    expect(refusals.review(doubting, 404, second)).not.toBe('at-fault');
-    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('at-fault');
+    expect(refusals.reviewRefusal(doubting, 404, refusals.startCall())).toBe('undecided');
+    const second = refusals.startCall();
+    refusals.recordAnswered(refusals.startCall());
+    expect(refusals.reviewRefusal(doubting, 404, second)).not.toBe('at-fault');
+    expect(refusals.reviewRefusal(doubting, 404, refusals.startCall())).toBe('at-fault');
   });
 
   it('counts because of empty calls for three commands, and for others after one was applied', () => {
     const refusals = new Refusals();
-    const review = (doubting: Doubting) => refusals.review(doubting, 404, refusals.callBegins());
+    const review = (doubting: Doubting) =>
+      refusals.reviewRefusal(doubting, 404, refusals.startCall());
     const bring = (): string[] => {
       const doubting = commandOf('M-1');
       const reviews = [review(doubting), review(doubting)];
-      refusals.emptyAnswered(refusals.callBegins());
+      refusals.recordEmptyAnswered(refusals.startCall());
       return [...reviews, review(doubting)];
     };
     const asked = ['undecided', 'call-empty', 'at-fault'];
     for (let time = 0; time < 3; time += 1) expect(bring()).toEqual(asked);
     expect(bring()).toEqual(['undecided', 'undecided', 'undecided']);
-    refusals.answered(refusals.callBegins());
+    refusals.recordAnswered(refusals.startCall());
     expect(bring()).toEqual(['undecided', 'undecided', 'undecided']);
-    refusals.answered(refusals.callBegins(), [{ machineId: 'M-2' }]);
+    refusals.recordAnswered(refusals.startCall(), [{ machineId: 'M-2' }]);
     expect(bring()).toEqual(asked);
   });
 });

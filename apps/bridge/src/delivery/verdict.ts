@@ -41,17 +41,17 @@ export function classifyAnswer(answer: ServiceAnswer, attempt: number): Verdict 
     case 'rejected':
       return answer;
     case 'retry':
-      return retry('service', answer.error.message, attempt, answer.afterMs ?? 0);
+      return retryFor('service', answer.error.message, attempt, answer.afterMs ?? 0);
     case 'unauthorised':
       if (answer.status === FORBIDDEN) return NOT_FOR_MACHINE;
-      return retry('token-refused', describeUnauthorised(answer), attempt);
+      return retryFor('token-refused', describeUnauthorised(answer), attempt);
     default:
       return answer satisfies never;
   }
 }
 
 /** `Retry-After` is the floor of the wait, never shortened by jitter. */
-function retry(cause: RetryCause, why: string, attempt: number, retryAfterMs = 0): Verdict {
+function retryFor(cause: RetryCause, why: string, attempt: number, retryAfterMs = 0): Verdict {
   const waitMs = Math.max(backOffMs(attempt, RETRY_BACK_OFF), retryAfterMs);
   return { kind: 'retry', waitMs, retryAfterMs, why, cause };
 }
@@ -64,12 +64,12 @@ export function isDoubtful(verdict: Verdict): verdict is Rejected {
 /** The verdict on a doubtful refusal while its cause is undecided. */
 export function whileUndecided({ status, detail }: Rejected, attempt: number): Verdict {
   if (status === FORBIDDEN) {
-    return retry('forbidden', describeUnauthorised({ kind: 'unauthorised', status }), attempt);
+    return retryFor('forbidden', describeUnauthorised({ kind: 'unauthorised', status }), attempt);
   }
   const why =
     `${detail}; the interface lists no such answer: ` +
     'see MACHINE_CLOUD_BASE_URL and what stands between the bridge and the service';
-  return retry('unlisted-status', why, attempt);
+  return retryFor('unlisted-status', why, attempt);
 }
 
 /** A call that has begun, and the flow's state at that time. Numbers count the flow's calls in the order of begin. */
@@ -125,7 +125,7 @@ export class Refusals {
   private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
 
-  callBegins(): StartedCall {
+  startCall(): StartedCall {
     this.latestBegun += 1;
     const { latestBegun: number, latestAnswered } = this;
     const latestApplied = this.latestApplied.number;
@@ -133,30 +133,30 @@ export class Refusals {
   }
 
   /** The service has taken a call for the machines `appliedTo`, or refused a call with a listed status. */
-  answered(call: StartedCall, appliedTo: readonly { machineId: string }[] = []): void {
+  recordAnswered(call: StartedCall, appliedTo: readonly { machineId: string }[] = []): void {
     this.latestAnswered = Math.max(this.latestAnswered, call.number);
     if (appliedTo.length === 0) return;
-    this.applied.note(appliedTo, call.startedMs);
+    this.applied.noteApplied(appliedTo, call.startedMs);
     this.givenUpByEmptyCalls = 0;
     if (call.number > this.latestApplied.number) this.latestApplied = call;
   }
 
-  emptyAnswered({ number }: StartedCall): void {
+  recordEmptyAnswered({ number }: StartedCall): void {
     this.latestEmptyAnswered = Math.max(this.latestEmptyAnswered, number);
   }
 
   /** Judges a doubtful refusal of a command alone in its call; stores the first with a status in the command. */
-  review(
-    command: { readonly machineId: string; doubted: DoubtedRefusal | undefined },
+  reviewRefusal(
+    command: { readonly machineId: string; doubtfulRefusal: DoubtedRefusal | undefined },
     status: number,
     call: StartedCall,
   ): Review {
-    const { machineId, doubted } = command;
+    const { machineId, doubtfulRefusal: earlier } = command;
     if (status === FORBIDDEN) this.noteForbidden(machineId);
-    if (doubted?.status === status) return this.reviewAgain(doubted, call);
+    if (earlier?.status === status) return this.reviewAgain(earlier, call);
     const { startedMs } = call;
     const wasAllowed = this.applied.startedMsOf(machineId) >= startedMs - BESIDE_MS;
-    command.doubted = { status, sinceCall: this.latestBegun, startedMs, wasAllowed };
+    command.doubtfulRefusal = { status, sinceCall: this.latestBegun, startedMs, wasAllowed };
     return 'undecided';
   }
 
@@ -200,7 +200,7 @@ class LatestApplied {
   private older = new Map<string, number>();
   private begunMs = -Infinity;
 
-  note(commands: readonly { machineId: string }[], startedMs: number): void {
+  noteApplied(commands: readonly { machineId: string }[], startedMs: number): void {
     if (startedMs >= this.begunMs + REMEMBERED_MS) {
       this.older = this.newer;
       this.newer = new Map();

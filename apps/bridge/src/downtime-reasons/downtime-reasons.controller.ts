@@ -19,13 +19,13 @@ export class DowntimeReasonsController {
   }
 
   private readonly accept = (message: InboundMessage): void => {
-    const { answered, envelope } = this.outcomes.openMessage(message);
+    const { target, envelope } = this.outcomes.openMessage(message);
     const parsed = envelope.ok ? this.reasons.readReason(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));
+      message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;
     }
-    const answers = new MessageResults(answered, 1, [], this.outcomes.recordsOf);
-    this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, answers);
+    const results = new MessageResults(target, 1, [], this.outcomes.resultRecords);
+    this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, results);
   };
 }

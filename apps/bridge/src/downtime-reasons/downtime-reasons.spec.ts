@@ -73,9 +73,9 @@ describe('DowntimeReasons', () => {
     @Module({ imports: [PlatformModule.with(settings), DowntimeReasonsModule] })
     class ReasonsAlone {}
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
-    bridge.get(FlowControls).readToEnd();
+    bridge.get(FlowControls).markAsRead();
     clock = bridge.get(Clock);
-    jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, all) => {
+    jest.spyOn(bridge.get(CommandOutcomes), 'resultRecords').mockImplementation((_, all) => {
       results.push(...all);
       return [];
     });

@@ -56,8 +56,8 @@ export class DowntimeReasons {
       limits: { maxMachines: 1, maxBytes: Infinity },
       lingerMs: 0,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      admit: (command) => this.admit(command),
-      call: (commands, permit) => this.call(commands, permit),
+      admit: (command) => this.admitReason(command),
+      call: (commands, permit) => this.setReason(commands, permit),
       callEmpty: (permit) => cloud.setNoMachineClassification(permit),
       retryRefused: (...refused) => this.retryRefused(...refused),
       onDeferred: (waiter) => outcomes.publishDeferred(waiter.results.target, waiter),
@@ -82,19 +82,19 @@ export class DowntimeReasons {
     return parsed;
   }
 
-  private call(commands: readonly ReasonCommand[], permit: TracedPermit) {
+  private setReason(commands: readonly ReasonCommand[], permit: TracedPermit) {
     const [command] = commands;
     if (command === undefined) throw new Error('a call without a reason');
     return this.cloud.setMachineClassification(command.payload, permit);
   }
 
-  private admit(command: ReasonCommand): Admission | Promise<Admission> {
+  private admitReason(command: ReasonCommand): Admission | Promise<Admission> {
     const { machineId, payload } = command;
-    const notNow = this.judgeStart(payload);
+    const notNow = this.postponeStart(payload);
     if (notNow !== undefined) return notNow;
     const isKnown =
       this.directory.hasMachine(machineId) && this.reasons.has(machineId, payload.reasonId);
-    return isKnown ? GO : this.lookUp(command);
+    return isKnown ? GO : this.lookUpReason(command);
   }
 
   /**
@@ -102,16 +102,16 @@ export class DowntimeReasons {
    * passed on the bridge's clock and on the service's, as known from its answers. That clock may be a gateway's: no
    * reason waits for it longer than a start may lie ahead; after that the service is asked.
    */
-  private judgeStart({ startTime }: DowntimeReason): Admission | undefined {
+  private postponeStart({ startTime }: DowntimeReason): Admission | undefined {
     const mostBehindMs = this.settings.downtimeReasonMaxSkewSeconds * 1000;
-    const waitMs = -this.passedMs(startTime, mostBehindMs) / this.clock.speed;
+    const waitMs = -this.sinceStartMs(startTime, mostBehindMs) / this.clock.speed;
     return waitMs > 0
       ? { kind: 'not-yet', waitMs: Math.min(waitMs, JUDGE_AGAIN_AFTER_MS) }
       : undefined;
   }
 
   /** How long ago the start was on both clocks at least, in milliseconds of the clock; negative before it. */
-  private passedMs(startTime: number, mostBehindMs = Infinity): number {
+  private sinceStartMs(startTime: number, mostBehindMs = Infinity): number {
     const { offsetMs, errorMs } = this.cloud.clockOffset ?? { offsetMs: 0, errorMs: 0 };
     const aheadMs = Math.max(Math.min(0, offsetMs - errorMs), -mostBehindMs);
     return this.clock.nowMs() + aheadMs - startTime * 1000;
@@ -126,13 +126,13 @@ export class DowntimeReasons {
     status: number,
     callMs: number,
   ): number | undefined {
-    const passedMs = this.passedMs(payload.startTime) - callMs * this.clock.speed;
+    const passedMs = this.sinceStartMs(payload.startTime) - callMs * this.clock.speed;
     const isSure = passedMs > this.settings.downtimeReasonMaxSkewSeconds * 1000;
     if (status !== UNPROCESSABLE || isSure) return undefined;
     return Math.max(1, backOffMs(attempts, RETRY_BACK_OFF));
   }
 
-  private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
+  private async lookUpReason({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
     const [waiter] = waiters;
     if (waiter === undefined) throw new Error('a reason nobody waits for');
     const signal = waiter.results.message.revoked;

@@ -72,11 +72,11 @@ export class FlowControls implements OnModuleDestroy {
   follow(): void {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
       signal: this.stopping.signal,
-      onRecords: (records) => this.accept(records),
+      onRecords: (records) => this.applyControls(records),
       onState: (state, problem) => {
         this.failure = problem;
         if (state !== 'restoring') this.logChange(state === 'down');
-        if (state === 'up') this.readToEnd();
+        if (state === 'up') this.markAsRead();
       },
     });
   }
@@ -111,7 +111,7 @@ export class FlowControls implements OnModuleDestroy {
   async pause(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = before?.since ?? this.clock.nowSeconds();
-    await this.write(flow, { paused: true, reason, by, since });
+    await this.writeControl(flow, { paused: true, reason, by, since });
     return before;
   }
 
@@ -120,12 +120,12 @@ export class FlowControls implements OnModuleDestroy {
     const before = this.pauseOf(flow);
     const since = this.clock.nowSeconds();
     // Written even if no pause is known here: another process may have paused the flow a moment ago.
-    await this.write(flow, { paused: false, reason: null, by, since });
+    await this.writeControl(flow, { paused: false, reason: null, by, since });
     return before;
   }
 
   /** The topic's records up to now have been applied: flows that are not paused by hand may make calls. */
-  readToEnd(): void {
+  markAsRead(): void {
     if (this.isRead) return;
     this.isRead = true;
     for (const flow of FLOWS) this.holdOrRelease(flow, false);
@@ -140,14 +140,14 @@ export class FlowControls implements OnModuleDestroy {
     else this.logger.log({ msg: 'flow controls read again', topic });
   }
 
-  private accept(records: readonly StoredRecord[]): void {
+  private applyControls(records: readonly StoredRecord[]): void {
     const before = new Map<Flow, boolean>();
     for (const { key, value, partition, offset } of records) {
       const flow = FLOWS.find((name) => name === key?.toString());
       const control = value === null ? undefined : parseControl(value);
       if (flow !== undefined) {
         if (!before.has(flow)) before.set(flow, this.pauseOf(flow) !== undefined);
-        this.apply(flow, partition, control);
+        this.applyControl(flow, partition, control);
       }
       this.positions.set(partition, offset + 1);
     }
@@ -155,7 +155,7 @@ export class FlowControls implements OnModuleDestroy {
     if (this.isRead) for (const [flow, wasPaused] of before) this.holdOrRelease(flow, wasPaused);
   }
 
-  private apply(flow: Flow, partition: number, control: FlowControl | undefined): void {
+  private applyControl(flow: Flow, partition: number, control: FlowControl | undefined): void {
     const { partition: lastOf = partition, since = 0 } = this.latest.get(flow) ?? {};
     if (lastOf !== partition && (control?.since ?? 0) < since) return;
     if (control === undefined) this.latest.delete(flow);
@@ -170,7 +170,7 @@ export class FlowControls implements OnModuleDestroy {
   }
 
   /** Returns once Kafka has the control and this process has applied it. */
-  private async write(flow: Flow, control: FlowControl): Promise<void> {
+  private async writeControl(flow: Flow, control: FlowControl): Promise<void> {
     const record = { topic: this.topic, key: flow, value: JSON.stringify(control), headers: {} };
     // A producer of its own: closed at the deadline, it sends nothing more.
     const producer = new IdempotentProducer(this.kafka);
@@ -188,10 +188,10 @@ export class FlowControls implements OnModuleDestroy {
       cancelDeadline();
       void producer.close();
     }
-    await this.untilRead(place);
+    await this.awaitReadBack(place);
   }
 
-  private async untilRead({ partition, offset }: RecordPlace): Promise<void> {
+  private async awaitReadBack({ partition, offset }: RecordPlace): Promise<void> {
     const deadlineMs = realNowMs() + READ_BACK_DEADLINE_MS;
     while ((this.positions.get(partition) ?? 0) <= offset) {
       if (realNowMs() > deadlineMs) {

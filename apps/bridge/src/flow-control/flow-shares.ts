@@ -69,25 +69,25 @@ export class GroupShares implements OnModuleDestroy {
     const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
     this.following = followTopics(this.kafka, [{ topic: this.topic, from }], {
       signal: this.stopping.signal,
-      onRecords: (records) => this.accept(records),
+      onRecords: (records) => this.applyShares(records),
       onState: (state, problem) => {
         if (state === 'down') this.logger.debug({ msg: 'flow shares not read', problem });
       },
     });
-    this.write();
-    this.stopWriting = everyRealMs(INTERVAL_MS, () => this.write());
+    this.writeOwnShares();
+    this.stopWriting = everyRealMs(INTERVAL_MS, () => this.writeOwnShares());
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopWriting?.();
     this.stopping.abort(new Error('the bridge is stopping'));
-    await withDeadline(this.leave(), STOP_DEADLINE_MS);
+    await withDeadline(this.writeTombstone(), STOP_DEADLINE_MS);
     void this.producer.close();
   }
 
   /** The current share of this process, and the last reported shares of the others. */
   all(): ProcessShares[] {
-    this.forgetStale();
+    this.dropStale();
     const others = [...this.latest].filter(([process]) => process !== this.process);
     return [
       { process: this.process, flows: this.ownShares() },
@@ -95,7 +95,7 @@ export class GroupShares implements OnModuleDestroy {
     ];
   }
 
-  private async leave(): Promise<void> {
+  private async writeTombstone(): Promise<void> {
     if (this.following === undefined) return;
     const { topic } = this;
     const tombstone = { topic, key: this.process, value: null, headers: {} };
@@ -103,7 +103,7 @@ export class GroupShares implements OnModuleDestroy {
   }
 
   /** One write at a time: while Kafka takes none, the next would be outdated as well. */
-  private write(): void {
+  private writeOwnShares(): void {
     if (this.isWriting) return;
     this.isWriting = true;
     const value = JSON.stringify(this.ownShares());
@@ -119,7 +119,7 @@ export class GroupShares implements OnModuleDestroy {
       });
   }
 
-  private accept(records: readonly StoredRecord[]): void {
+  private applyShares(records: readonly StoredRecord[]): void {
     const receivedMs = realNowMs();
     for (const { key, value } of records) {
       const process = key?.toString() ?? '';
@@ -127,10 +127,10 @@ export class GroupShares implements OnModuleDestroy {
       if (flows === undefined) this.latest.delete(process);
       else this.latest.set(process, { flows, receivedMs });
     }
-    this.forgetStale();
+    this.dropStale();
   }
 
-  private forgetStale(): void {
+  private dropStale(): void {
     const staleMs = realNowMs() - FRESH_MS;
     for (const [process, { receivedMs }] of this.latest) {
       if (receivedMs < staleMs) this.latest.delete(process);

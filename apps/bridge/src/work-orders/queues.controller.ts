@@ -26,21 +26,21 @@ export class QueuesController {
 
   @EventPattern(ORDER_REQUESTS)
   handleRequests(messages: readonly InboundMessage[]): Promise<void> {
-    return this.queues.takeEach(ORDER_REQUESTS, messages, this.requests.takeRequest);
+    return this.queues.handleQueue(ORDER_REQUESTS, messages, this.requests.acceptRequest);
   }
 
   @EventPattern(RELAYED_ORDERS)
   handleOrders(messages: readonly InboundMessage[]): Promise<void> {
-    return this.queues.takeEach(RELAYED_ORDERS, messages, this.ledger.takeOrders);
+    return this.queues.handleQueue(RELAYED_ORDERS, messages, this.ledger.applyOrders);
   }
 
   @EventPattern(ASSIGNMENT_CHANGES)
   handleChanges(messages: readonly InboundMessage[]): Promise<void> {
-    return this.queues.takeEach(ASSIGNMENT_CHANGES, messages, this.assignments.takeChange);
+    return this.queues.handleQueue(ASSIGNMENT_CHANGES, messages, this.assignments.applyChange);
   }
 
   @EventPattern(ORDER_REFUSALS)
   handleRefusals(messages: readonly InboundMessage[]): Promise<void> {
-    return this.queues.takeEach(ORDER_REFUSALS, messages, this.deadLetters.takeRefusal);
+    return this.queues.handleQueue(ORDER_REFUSALS, messages, this.deadLetters.addRefusal);
   }
 }

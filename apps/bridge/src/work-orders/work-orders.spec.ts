@@ -293,7 +293,7 @@ describe('orders and the lists of machines', () => {
     ['to be relayed', RELAYED_ORDERS],
     ['to be kept', 'a-ledger'],
   ])('become dead letters where they are too large %s', async (_what, topic) => {
-    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readMessages').mockResolvedValue([]);
     for (const partition of [0, 1]) {
       bridge
         .get(OrderLedger)
@@ -380,7 +380,7 @@ describe('orders and the lists of machines', () => {
   );
 
   it('dead-letters no message for a machine that no longer exists and that its order has left', async () => {
-    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readMessages').mockResolvedValue([]);
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7));
     await applyAll();
     await handle(orderMessage({ orderId: '4711', changedAt: 2, machines: ['M-2'] }, 8));
@@ -420,7 +420,7 @@ describe('orders and the lists of machines', () => {
   });
 
   it('rejects an assignment that is too large to be stored, and never publishes it as applied', async () => {
-    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readMessages').mockResolvedValue([]);
     bridge
       .get(Assignments)
       .topic.own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));

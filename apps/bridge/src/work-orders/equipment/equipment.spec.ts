@@ -93,9 +93,9 @@ describe('Equipment', () => {
   });
 
   it('remembers unmapped work centres until they are mapped', async () => {
-    for (let order = 1; order <= 7; order += 1) unmapped.note(`47${order}`, LATHE);
-    unmapped.note('471', LATHE);
-    unmapped.note('1', { workCentre: 'ZZ' });
+    for (let order = 1; order <= 7; order += 1) unmapped.addPlace(`47${order}`, LATHE);
+    unmapped.addPlace('471', LATHE);
+    unmapped.addPlace('1', { workCentre: 'ZZ' });
     expect(unmapped.list()).toEqual([
       {
         ...LATHE,

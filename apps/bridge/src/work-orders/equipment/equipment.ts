@@ -30,8 +30,8 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly file: EquipmentMapFile | undefined;
   private map: EquipmentMap;
   private unlisted = '';
-  private isLooking = false;
-  private stopLooking = (): void => undefined;
+  private isReading = false;
+  private stopReading = (): void => undefined;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { erp }: BridgeSettings,
@@ -49,19 +49,19 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
     this.directory.onRefresh(() => this.compareWithDirectory());
     const { file } = this;
     if (file === undefined) return;
-    this.stopLooking = everyRealMs(LOOK_EVERY_MS, () => void this.look(file));
+    this.stopReading = everyRealMs(LOOK_EVERY_MS, () => void this.reloadMap(file));
   }
 
   beforeApplicationShutdown(): void {
-    this.stopLooking();
+    this.stopReading();
   }
 
-  private async look(file: EquipmentMapFile): Promise<void> {
+  private async reloadMap(file: EquipmentMapFile): Promise<void> {
     // A mount that hangs blocks a thread for each read, and the process has four.
-    if (this.isLooking) return;
-    this.isLooking = true;
+    if (this.isReading) return;
+    this.isReading = true;
     const read = await file.readIfChanged();
-    this.isLooking = false;
+    this.isReading = false;
     if (read === undefined) return;
     if (read.kind === 'unreadable') {
       this.logger.error({ msg: 'equipment map not read, the last one holds', why: read.why });
@@ -92,7 +92,7 @@ export class EquipmentMapFile {
   /** Version of the file as read last. */
   private version: string | undefined;
   /** Version of the file at the last check. */
-  private seen: string | undefined;
+  private lastChecked: string | undefined;
   /** The problem reported last, until the map can be read again. */
   private problem: string | undefined;
 
@@ -113,9 +113,9 @@ export class EquipmentMapFile {
   async readIfChanged(): Promise<EquipmentMapRead | undefined> {
     try {
       // Checked before reading, so that a change in between is noticed the next time.
-      const version = await this.look();
-      const isStable = version === this.seen;
-      this.seen = version;
+      const version = await this.currentVersion();
+      const isStable = version === this.lastChecked;
+      this.lastChecked = version;
       if (version === this.version || !isStable) return undefined;
       const content = (await this.read(this.path)).trim();
       this.version = version;
@@ -134,14 +134,14 @@ export class EquipmentMapFile {
     }
   }
 
-  private async look(): Promise<string> {
+  private async currentVersion(): Promise<string> {
     try {
       // The inode as well as time and size: a mounted file is replaced by switching a link.
       const { mtimeNs, size, ino } = await stat(this.path, { bigint: true });
       return [mtimeNs, size, ino].join(':');
     } catch (error) {
       // The file may be restored unchanged, which is to be reported.
-      [this.version, this.seen] = [undefined, undefined];
+      [this.version, this.lastChecked] = [undefined, undefined];
       throw error;
     }
   }
@@ -203,7 +203,7 @@ export class UnmappedWorkCentres {
     private readonly equipment: Equipment,
   ) {}
 
-  note(orderId: string, { plant = null, workCentre = null }: Place): void {
+  addPlace(orderId: string, { plant = null, workCentre = null }: Place): void {
     const now = this.clock.nowSeconds();
     const key = JSON.stringify([plant, workCentre]);
     const known = this.places.get(key);

@@ -24,10 +24,10 @@ export class WorkOrderListsController {
   }
 
   private readonly accept = (message: InboundMessage): void => {
-    const { answered, envelope } = this.outcomes.openMessage(message);
+    const { target, envelope } = this.outcomes.openMessage(message);
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));
+      message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;
     }
     const { assignments, faults } = refuseIssuedAhead(
@@ -43,10 +43,10 @@ export class WorkOrderListsController {
       // An earlier owner of the partition has published this item.
       return message.isItemDone(item) ? [] : [{ list, item }];
     });
-    if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    const answers = new MessageResults(answered, open.length, faulty, this.outcomes.recordsOf);
+    if (assignments.length + faults.length > 1) target.namesOthers = true;
+    const results = new MessageResults(target, open.length, faulty, this.outcomes.resultRecords);
     for (const { list, item: place } of open) {
-      this.lists.flow.submitCommand(list.machineId, list, answers, place);
+      this.lists.flow.submitCommand(list.machineId, list, results, place);
     }
   };
 }

@@ -25,7 +25,7 @@ import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { ListWatermarks } from './list-watermarks.js';
-import { type ListToSet, precedenceOf, sizeOf, WorkOrderLists } from './work-order-lists.js';
+import { type ListToSet, precedenceOf, listBytes, WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
 
 const LINGER_MS = 5;
@@ -76,13 +76,13 @@ describe('WorkOrderLists', () => {
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
     class WorkOrdersAlone {}
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
-    bridge.get(FlowControls).readToEnd();
+    bridge.get(FlowControls).markAsRead();
     lists = bridge.get(WorkOrderLists);
     const outcomes = bridge.get(CommandOutcomes);
-    const { recordsOf } = outcomes;
-    jest.spyOn(outcomes, 'recordsOf').mockImplementation((answered, results) => {
+    const { resultRecords } = outcomes;
+    jest.spyOn(outcomes, 'resultRecords').mockImplementation((answered, results) => {
       answers.get(answered.message)?.push(...results);
-      return recordsOf(answered, results);
+      return resultRecords(answered, results);
     });
     bridge
       .get(ListWatermarks)
@@ -218,7 +218,7 @@ describe('WorkOrderLists', () => {
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
-        const waiting = new MessageResults(targetOf(message), 1, [], outcomes.recordsOf);
+        const waiting = new MessageResults(targetOf(message), 1, [], outcomes.resultRecords);
         const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });
@@ -362,7 +362,7 @@ describe('the size of a list', () => {
   it.each([0, 1, 50])('is close to that of a request, and never below, with %i orders', (count) => {
     const workingOrders = Array.from({ length: count }, (_, index) => `ORDER-${index}`);
     const bytes = JSON.stringify([{ machineId: 'M-1', workingOrders }]).length;
-    const size = sizeOf(listOf({ workingOrders }));
+    const size = listBytes(listOf({ workingOrders }));
     expect(size).toBeGreaterThanOrEqual(bytes);
     expect(size).toBeLessThan(bytes + 50);
   });

@@ -10,7 +10,7 @@ import {
   CommandDispatcher,
   CommandOutcomes,
   GO,
-  type Precede,
+  type DecidePrecedence,
   type Precedence,
   type SetList,
   type TracedPermit,
@@ -55,12 +55,12 @@ export class WorkOrderLists {
       clock,
       slots,
       limits: { maxMachines, maxBytes: MAX_REQUEST_BYTES },
-      sizeOf,
+      sizeOf: listBytes,
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      precedence: this.decide,
-      admit: this.admit,
-      call: this.call,
+      precedence: this.decidePrecedence,
+      admit: this.admitList,
+      call: this.setLists,
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
       onDeferred: (waiter) => outcomes.publishDeferred(waiter.results.target, waiter),
     });
@@ -71,11 +71,11 @@ export class WorkOrderLists {
   }
 
   /** Decides which list remains. A list that replaces another is no older than that one, whose time is then dropped. */
-  private readonly decide: Precede<ListToSet> = (older, newer, isCalled) => {
+  private readonly decidePrecedence: DecidePrecedence<ListToSet> = (older, newer, isCalled) => {
     const applied = this.watermarks.issuedAt(newer.machineId);
     const precedence = precedenceOf(older, newer, applied, isCalled);
     // Lists of the ledger have no time of issue, and no watermarks in the partitions they come through.
-    const issued = issuedOf(older);
+    const issued = issuedAtOrAfter(older);
     if (precedence === 'newer' && !isOfLedger(newer) && issued !== undefined) {
       // The replaced list may itself have replaced a later one.
       newer.notOlderThan = Math.max(issued, newer.notOlderThan ?? issued);
@@ -83,7 +83,7 @@ export class WorkOrderLists {
     return precedence;
   };
 
-  private readonly admit = (command: ListCommand): Admission | Promise<Admission> => {
+  private readonly admitList = (command: ListCommand): Admission | Promise<Admission> => {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
@@ -98,7 +98,7 @@ export class WorkOrderLists {
     return this.directory.admitMachine(machineId, waiter.results.message.revoked);
   };
 
-  private readonly call = async (
+  private readonly setLists = async (
     commands: readonly ListCommand[],
     permit: TracedPermit,
   ): Promise<CallAnswer> => {
@@ -108,12 +108,12 @@ export class WorkOrderLists {
     }));
     const answer = await this.cloud.setWorkOrderList(lists, permit);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
-    const taken = lists.map((list, index) => this.taken(list, commands[index]));
+    const taken = lists.map((list, index) => this.recordApplied(list, commands[index]));
     return { kind: answer.kind, lists: taken };
   };
 
   /** Records a list that the service has taken. Catches errors, because a bug here must not repeat an answered call. */
-  private taken(
+  private recordApplied(
     { machineId, workingOrders }: { machineId: string; workingOrders: readonly string[] },
     command: ListCommand | undefined,
   ): SetList {
@@ -126,7 +126,7 @@ export class WorkOrderLists {
         known.workingOrders = workingOrders;
         known.appliedAt = appliedAt;
       }
-      const issuedAt = command && issuedOf(command.payload);
+      const issuedAt = command && issuedAtOrAfter(command.payload);
       const [waiter] = command?.waiters ?? [];
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
       const { partition } = waiter.results.message;
@@ -174,7 +174,7 @@ export function precedenceOf(
   isCalled: boolean,
 ): Precedence {
   if (isOfLedger(older) && isOfLedger(newer)) return 'both';
-  if (isOlder(newer, issuedOf(older))) return 'older';
+  if (isOlder(newer, issuedAtOrAfter(older))) return 'older';
   const mayBeOutdated = isCalled || isOlder(newer, appliedIssuedAt);
   return older.issuedAt === undefined && newer.issuedAt !== undefined && mayBeOutdated
     ? 'apart'
@@ -182,7 +182,7 @@ export function precedenceOf(
 }
 
 /** When the list was issued, or the latest known time before which it was not. */
-function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
+function issuedAtOrAfter({ issuedAt, notOlderThan }: ListToSet): number | undefined {
   return issuedAt ?? notOlderThan;
 }
 
@@ -192,7 +192,7 @@ function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
 }
 
 /** Approximate bytes of the list in a request. */
-export function sizeOf(list: ListToSet): number {
+export function listBytes(list: ListToSet): number {
   const FRAME = 48;
   let size = FRAME + list.machineId.length;
   for (const order of ordersOf(list)) size += order.length + 3;

@@ -13,7 +13,7 @@ import {
   type CommandResult,
   type InboundTarget,
   MessageResults,
-  notTaken,
+  notStored,
   type RecordsOf,
 } from '../../delivery/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
@@ -29,8 +29,8 @@ export class Assignments {
   /** Operations by machine and order, in the partition of their changes. */
   readonly topic: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
   /** Outcomes for an order that has left the machine. */
-  private readonly recordsOfLeft: RecordsOf = (answered, results) =>
-    this.outcomes.recordsOf(answered, results.map(goneWithMachine));
+  private readonly recordsOfLeft: RecordsOf = (target, results) =>
+    this.outcomes.resultRecords(target, results.map(goneWithMachine));
 
   constructor(
     private readonly queues: OrderQueues,
@@ -45,7 +45,7 @@ export class Assignments {
   }
 
   /** Applies a change, in the order of the partition's offsets; the message ends once its list is final. */
-  readonly takeChange = (
+  readonly applyChange = (
     message: InboundMessage,
     change: AssignmentChange,
     ending: readonly OutboundRecord[],
@@ -56,22 +56,22 @@ export class Assignments {
       return;
     }
     const { machineId, orderId, operations, isAnswered = false } = change;
-    const answered = { ...this.queues.answeredBy(message, change), hasOutcome: isAnswered };
+    const target = { ...this.queues.outcomeTarget(message, change), hasOutcome: isAnswered };
     const changed = table.assign(machineId, orderId, operations);
     const remembering: InboundTarget = {
-      ...answered,
+      ...target,
       records: changed === undefined ? ending : [changed.record, ...ending],
       whenRefused: (refusal) => {
         const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
         if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
-        const faults = [notTaken(refusal, machineId)];
-        return [...this.outcomes.recordsOf(answered, faults), ...ending];
+        const faults = [notStored(refusal, machineId)];
+        return [...this.outcomes.resultRecords(target, faults), ...ending];
       },
     };
-    const recordsOf = operations.length > 0 ? this.outcomes.recordsOf : this.recordsOfLeft;
-    const answers = new MessageResults(remembering, 1, [], recordsOf);
+    const recordsOf = operations.length > 0 ? this.outcomes.resultRecords : this.recordsOfLeft;
+    const results = new MessageResults(remembering, 1, [], recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
-    this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, answers);
+    this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, results);
   };
 }
 

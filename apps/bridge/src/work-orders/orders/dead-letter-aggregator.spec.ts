@@ -27,14 +27,14 @@ const faultAt = (machineId: string): RejectedResult => ({
 
 describe('DeadLetterAggregator', () => {
   let orders: DeadLetterAggregator;
-  let read: jest.SpiedFunction<DeadLetterAggregator['readAll']>;
+  let read: jest.SpiedFunction<DeadLetterAggregator['readMessages']>;
 
   beforeEach(() => {
     const kafka = createKafka(settings.kafka);
     const clock = new ManualClock();
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
     orders = new DeadLetterAggregator(settings, kafka, outcomes);
-    read = jest.spyOn(orders, 'readAll');
+    read = jest.spyOn(orders, 'readMessages');
     read.mockImplementation((places) => Promise.resolve(places.map(storedAt)));
   });
 
@@ -51,7 +51,7 @@ describe('DeadLetterAggregator', () => {
     const faults = [faultAt(machineId)];
     const its = { ...source, offset: ofOrder };
     const ending = [{ topic: ORDER_REFUSALS, partition: 3, key, value: null, headers: {} }];
-    orders.takeRefusal(message, { orderId: '4711', source: its, faults }, ending);
+    orders.addRefusal(message, { orderId: '4711', source: its, faults }, ending);
     return message;
   };
 

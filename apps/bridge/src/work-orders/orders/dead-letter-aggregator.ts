@@ -59,7 +59,7 @@ export class DeadLetterAggregator {
     this.topicPrefix = topicPrefix;
   }
 
-  readonly takeRefusal = (
+  readonly addRefusal = (
     message: InboundMessage,
     refusal: OrderRefusal,
     ending: readonly OutboundRecord[],
@@ -115,7 +115,7 @@ export class DeadLetterAggregator {
   ): Promise<(StoredRecord | undefined)[] | undefined> {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return await this.readAll(places, signal);
+        return await this.readMessages(places, signal);
       } catch (error) {
         const why = describeKafkaFailure(error);
         if (attempt === 1)
@@ -127,7 +127,7 @@ export class DeadLetterAggregator {
   }
 
   /** In the order of the places; undefined for lost records. */
-  readAll(
+  readMessages(
     places: readonly RecordPlace[],
     signal: AbortSignal,
   ): Promise<(StoredRecord | undefined)[]> {
@@ -138,20 +138,20 @@ export class DeadLetterAggregator {
   private deadLetter(refusals: readonly Arrived[], stored: StoredRecord | undefined): void {
     try {
       const [first] = refusals;
-      if (first !== undefined) this.end(refusals, this.answeredOf(first.refusal, stored));
+      if (first !== undefined) this.finishRefusals(refusals, this.targetFor(first.refusal, stored));
     } catch (error) {
       for (const { message } of refusals) message.fail(error);
     }
   }
 
   /** Ends all refusals with one dead letter. */
-  private end(refusals: readonly Arrived[], answered: OutcomeTarget): void {
+  private finishRefusals(refusals: readonly Arrived[], target: OutcomeTarget): void {
     const [first, ...others] = refusals;
     if (first === undefined) return;
     const faults = refusals.flatMap(({ refusal }) => refusal.faults);
     const records = [
-      this.outcomes.deadLetterOf(answered, faults),
-      ...this.outcomes.outcomesOf(answered, faults),
+      this.outcomes.toDeadLetter(target, faults),
+      ...this.outcomes.outcomeRecords(target, faults),
       ...refusals.flatMap(({ ending }) => ending),
     ];
     const messages = others.map(({ message }) => message);
@@ -159,16 +159,16 @@ export class DeadLetterAggregator {
     else {
       first.message.finishWith(messages, records, (apart) => {
         const its = refusals.filter(({ message }) => message === apart);
-        this.end(its, answered);
+        this.finishRefusals(its, target);
       });
     }
   }
 
-  private answeredOf(refusal: OrderRefusal, stored: StoredRecord | undefined): OutcomeTarget {
+  private targetFor(refusal: OrderRefusal, stored: StoredRecord | undefined): OutcomeTarget {
     const { source } = refusal;
     const topic = source.topic.slice(this.topicPrefix.length);
     return {
-      message: stored === undefined ? lost(refusal, topic) : { ...stored, topic, bytes: 0 },
+      message: stored === undefined ? lostMessage(refusal, topic) : { ...stored, topic, bytes: 0 },
       source,
       namesOthers: true,
       trace: refusal.trace,
@@ -178,7 +178,7 @@ export class DeadLetterAggregator {
 }
 
 /** The known part of a message that its topic no longer holds. */
-function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
+function lostMessage({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
   const { partition, offset, messageId } = source;
   return {
     topic,

@@ -6,7 +6,7 @@ import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#li
 import {
   FinishedOrders,
   fromStoredOrder,
-  isAhead,
+  isDatedAhead,
   isFinished,
   type KnownOrder,
   type OrderFinding,
@@ -18,7 +18,7 @@ import {
   CommandOutcomes,
   type CommandResult,
   notHandled,
-  notTaken,
+  notStored,
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
@@ -61,12 +61,12 @@ export class OrderLedger {
     this.topic = queues.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
       format: toStoredOrder,
       parse: fromStoredOrder,
-      onOwned: (state) => this.restored(state),
+      onOwned: (state) => this.restoreOrders(state),
     });
   }
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
-  readonly takeOrders = (
+  readonly applyOrders = (
     message: InboundMessage,
     { orders }: RelayedOrders,
     ending: readonly OutboundRecord[],
@@ -82,12 +82,12 @@ export class OrderLedger {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
-        const answered = this.queues.answeredBy(message, only);
-        return [...this.outcomes.recordsOf(answered, [notTaken(refusal)]), ...ending];
+        const target = this.queues.outcomeTarget(message, only);
+        return [...this.outcomes.resultRecords(target, [notStored(refusal)]), ...ending];
       }
       // Written again one by one. A later message may be applied before them, which supersedes them.
       const again = orders.map((order) =>
-        this.queues.recordOf(RELAYED_ORDERS, message.partition, { orders: [order] }),
+        this.queues.queueRecord(RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
       return [...again, ...ending];
     });
@@ -99,7 +99,7 @@ export class OrderLedger {
     orders: PartitionOrders,
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
-    const answered = this.queues.answeredBy(message, relayed);
+    const target = this.queues.outcomeTarget(message, relayed);
     const { orderId, gone, messages, refused, wasUnmapped } = relayed;
     const position = positionOf(relayed);
     const before = orders.state.get(orderId);
@@ -113,7 +113,7 @@ export class OrderLedger {
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
         const results = relayed.isAnswered === true ? [] : [result];
-        return { records: this.outcomes.recordsOf(answered, results), undo };
+        return { records: this.outcomes.resultRecords(target, results), undo };
       }
       const { latestSeconds } = this;
       // An absence is dated by the bridge's clock, and the known order by a clock that may be ahead of it.
@@ -122,26 +122,27 @@ export class OrderLedger {
         gone === undefined ? messages : messages.map((each) => datedAtLeast(each, knownAt));
       const { known, assignments, findings } = applyToOrder(
         { messages: dated, position, refused, wasUnmapped },
-        before && asFound(before, relayed),
+        before && withoutAbsence(before, relayed),
         this.equipment.machineOf,
         latestSeconds,
       );
-      const results = this.resultsOf(relayed, findings);
-      const records = this.changesOf(relayed, assignments);
+      const results = this.toResults(relayed, findings);
+      const records = this.changeRecords(relayed, assignments);
       if (known !== undefined) {
         const { state, finished } = orders;
         records.push(state.put(orderId, known));
         if (!isFinished(known)) finished.delete(orderId);
         // Writes tombstones for the finished orders that are forgotten.
-        else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
+        else
+          for (const oldest of finished.addLatest(orderId)) records.push(state.put(oldest, null));
       }
-      if (results.length > 0) records.push(...this.outcomes.recordsOf(answered, results));
+      if (results.length > 0) records.push(...this.outcomes.resultRecords(target, results));
       return { records, undo };
     } catch (error) {
       // A bug of the bridge that this order brings out.
       const { partition, offset } = message;
       this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
-      return { records: this.outcomes.recordsOf(answered, [notHandled()]), undo };
+      return { records: this.outcomes.resultRecords(target, [notHandled()]), undo };
     }
   }
 
@@ -149,40 +150,41 @@ export class OrderLedger {
     return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 
-  private restored(state: InputState<KnownOrder>): PartitionOrders {
+  private restoreOrders(state: InputState<KnownOrder>): PartitionOrders {
     const { latestSeconds } = this;
     const ahead: string[] = [];
     const finished: [orderId: string, changedAt: number][] = [];
     for (const [orderId, order] of state.entries()) {
       if (isFinished(order)) finished.push([orderId, order.changedAt]);
-      if (isAhead(order, latestSeconds)) ahead.push(orderId);
+      if (isDatedAhead(order, latestSeconds)) ahead.push(orderId);
     }
     warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
     finished.sort(([, a], [, b]) => a - b);
     return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
   }
 
-  private changesOf(
+  private changeRecords(
     { orderId, source, refused, trace }: RelayedOrder,
     assignments: AppliedOrder['assignments'],
   ): OutboundRecord[] {
     return [...assignments].map(([machineId, operations]) => {
       const isAnswered = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isAnswered };
-      const partition = this.queues.ofMachine(machineId);
-      return this.queues.recordOf(ASSIGNMENT_CHANGES, partition, change, trace);
+      const partition = this.queues.partitionOfMachine(machineId);
+      return this.queues.queueRecord(ASSIGNMENT_CHANGES, partition, change, trace);
     });
   }
 
   /** Outcomes for the findings. One without a machine is left out if the message has been answered before. */
-  private resultsOf(
+  private toResults(
     { orderId, isAnswered = false }: RelayedOrder,
     findings: readonly OrderFinding[],
   ): CommandResult[] {
     return findings.flatMap((finding): CommandResult[] => {
       switch (finding.kind) {
         case 'rejected':
-          for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+          for (const operation of finding.unmapped ?? [])
+            this.unmapped.addPlace(orderId, operation);
           return [rejection(finding.rejection)];
         case 'superseded':
           return isAnswered && finding.machineId === null ? [] : [{ attempts: 0, ...finding }];
@@ -206,7 +208,7 @@ function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
  * The known order. If it is known as absent, an ERP answer that has it again is compared with it by when the two were
  * asked for: its own time of change may be long ago.
  */
-function asFound(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
+function withoutAbsence(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
   if (askedAt === undefined || gone !== undefined || !isGone(known)) return known;
   return { ...known, changedAt: Math.min(...messages.map(({ order }) => order.changedAt)) };
 }

@@ -45,7 +45,7 @@ describe('the end of a record of a queue', () => {
     const endOf = async (queue: EndedQueue): Promise<readonly unknown[]> => {
       const message = inboundMessage({ partition: 0, key: Buffer.from('a-key'), value });
       let ended: readonly unknown[] = ['not taken'];
-      await queues.takeEach(queue, [message], (_message, _content, ending) => {
+      await queues.handleQueue(queue, [message], (_message, _content, ending) => {
         ended = ending;
       });
       return ended;

@@ -26,19 +26,19 @@ describe('a record of a queue', () => {
   });
 
   it('is read as it was written, with a key of its own', async () => {
-    const [record, other] = [0, 1].map(() => queues.recordOf(ASSIGNMENT_CHANGES, 5, change));
+    const [record, other] = [0, 1].map(() => queues.queueRecord(ASSIGNMENT_CHANGES, 5, change));
     expect(record).toMatchObject({ topic: `a.${ASSIGNMENT_CHANGES}`, partition: 5 });
     expect(record?.key).not.toBe(other?.key);
     const value = Buffer.from(String(record?.value));
-    await queues.takeEach(ASSIGNMENT_CHANGES, [inboundMessage({ value })], take);
+    await queues.handleQueue(ASSIGNMENT_CHANGES, [inboundMessage({ value })], take);
     expect(taken).toEqual([change]);
   });
 
   it('fails alone after a bug of the bridge', async () => {
     const bug = new Error('a bug');
-    const value = Buffer.from(String(queues.recordOf(ASSIGNMENT_CHANGES, 5, change).value));
+    const value = Buffer.from(String(queues.queueRecord(ASSIGNMENT_CHANGES, 5, change).value));
     const [first, second] = [inboundMessage({ value }), inboundMessage({ value })];
-    await queues.takeEach(ASSIGNMENT_CHANGES, [first, second], (message, content) => {
+    await queues.handleQueue(ASSIGNMENT_CHANGES, [first, second], (message, content) => {
       if (message === first) throw bug;
       take(message, content);
     });
@@ -47,7 +47,7 @@ describe('a record of a queue', () => {
 
   it('is finished at once if it is a tombstone', async () => {
     const message = inboundMessage();
-    await queues.takeEach(RELAYED_ORDERS, [message], take);
+    await queues.handleQueue(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], ['finished']]);
   });
 
@@ -56,7 +56,7 @@ describe('a record of a queue', () => {
   it('fails if its value could not be decompressed: that is not a tombstone', async () => {
     const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
     const message = inboundMessage({ unreadable: { rejection, omittedBytes: 1 } });
-    await queues.takeEach(RELAYED_ORDERS, [message], take);
+    await queues.handleQueue(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
@@ -68,18 +68,18 @@ describe('a record of a queue', () => {
     ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
   ] as const)('fails where this version has not written it: %s', async (text, queue) => {
     const message = inboundMessage({ value: Buffer.from(text) });
-    await queues.takeEach(queue, [message], take);
+    await queues.handleQueue(queue, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
   it('carries refusals of an order to the partition of its message', async () => {
-    const answered = queues.answeredBy(inboundMessage(), change);
+    const answered = queues.outcomeTarget(inboundMessage(), change);
     expect(answered).toMatchObject({ source, orderId: '4711' });
     const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;
     const fault = { kind: 'rejected', machineId: 'M-1', attempts: 1, rejection } as const;
     const record = answered.refusal!([fault]);
     expect(record).toMatchObject({ topic: `a.${ORDER_REFUSALS}`, partition: 3 });
-    await queues.takeEach(
+    await queues.handleQueue(
       ORDER_REFUSALS,
       [inboundMessage({ value: Buffer.from(String(record.value)) })],
       take,

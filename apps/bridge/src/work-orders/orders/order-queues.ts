@@ -163,11 +163,11 @@ const notKnown: Partitioner = () => {
 };
 
 /** Identifies this process, which numbers its records: random digits for each record take longer. */
-const WRITER = randomBytes(6).toString('hex');
-let made = 0;
+const PROCESS_ID = randomBytes(6).toString('hex');
+let recordsMade = 0;
 
 /** Handles a record of a queue; `ending` is to be written with its end. */
-type Take<Q extends keyof Queued> = (
+type HandleQueued<Q extends keyof Queued> = (
   message: InboundMessage,
   content: Queued[Q],
   ending: readonly OutboundRecord[],
@@ -179,16 +179,16 @@ type Take<Q extends keyof Queued> = (
  */
 @Injectable()
 export class OrderQueues implements OnModuleDestroy {
-  /** Set once partitions are {@link known}. */
-  ofOrder = notKnown;
-  ofMachine = notKnown;
+  /** Set by {@link readPartitionCounts}. */
+  partitionOfOrder = notKnown;
+  partitionOfMachine = notKnown;
   private areKnown = false;
   private readonly logger = new Logger('Queues');
   /** Queues whose records Kafka has let the bridge delete. */
   private readonly deletable = new Set<string>();
   /** Turns left without a try, by queue. */
-  private readonly leftOut = new Map<string, number>();
-  private stop: (() => void) | undefined;
+  private readonly turnsLeftOut = new Map<string, number>();
+  private stopDeleting: (() => void) | undefined;
   private isDeleting = false;
 
   constructor(
@@ -197,14 +197,14 @@ export class OrderQueues implements OnModuleDestroy {
   ) {}
 
   onModuleDestroy(): void {
-    this.stop?.();
+    this.stopDeleting?.();
   }
 
   /** Reads the partition counts once, retrying until Kafka answers. Rejects only when aborted. */
-  async known(signal: AbortSignal): Promise<void> {
+  async readPartitionCounts(signal: AbortSignal): Promise<void> {
     if (this.areKnown) return;
-    this.ofOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
-    this.ofMachine = await this.partitionerOf(ASSIGNMENT_CHANGES, signal);
+    this.partitionOfOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
+    this.partitionOfMachine = await this.partitionerOf(ASSIGNMENT_CHANGES, signal);
     this.areKnown = true;
   }
 
@@ -239,41 +239,41 @@ export class OrderQueues implements OnModuleDestroy {
   }
 
   /** @param trace the trace context of the only message in the record */
-  recordOf<Q extends keyof Queued>(
+  queueRecord<Q extends keyof Queued>(
     queue: Q,
     partition: number,
     content: Queued[Q],
     trace?: TraceContext,
   ): OutboundRecord {
-    made += 1;
+    recordsMade += 1;
     return {
       topic: this.fullName(queue),
       partition,
-      key: `${WRITER}-${made}`,
+      key: `${PROCESS_ID}-${recordsMade}`,
       value: JSON.stringify(content),
       headers: traceHeaders(trace),
     };
   }
 
   /** Hands over records of a queue once partitions are known; dead-letters unreadable ones. */
-  async takeEach<Q extends keyof Queued>(
+  async handleQueue<Q extends keyof Queued>(
     queue: Q,
     messages: readonly InboundMessage[],
-    take: Take<Q>,
+    handle: HandleQueued<Q>,
   ): Promise<void> {
     const [first] = messages;
-    if (first !== undefined) await this.known(first.revoked);
+    if (first !== undefined) await this.readPartitionCounts(first.revoked);
     handleEach(messages, (message) => {
       const { value, unreadable } = message;
       const content = value === null ? undefined : readQueued(queue, value);
-      if (content !== undefined) take(message, content, this.endOf(queue, message));
+      if (content !== undefined) handle(message, content, this.tombstone(queue, message));
       else if (value === null && unreadable === undefined) message.finish();
       else message.fail(new Error('unreadable, or not written by this version of the bridge'));
     });
   }
 
   /** The outcome target of the input message, for the owner of an order or machine: refusals go to its partition. */
-  answeredBy(
+  outcomeTarget(
     message: InboundMessage,
     { orderId, source, trace = message.span.context }: QueuedOrder,
   ): InboundTarget {
@@ -282,14 +282,14 @@ export class OrderQueues implements OnModuleDestroy {
       refusal: (found) => {
         const faults = found.map((fault) => ({ ...fault, orderId }));
         const refusal = { orderId, source, faults, trace };
-        return this.recordOf(ORDER_REFUSALS, source.partition, refusal);
+        return this.queueRecord(ORDER_REFUSALS, source.partition, refusal);
       },
     };
   }
 
-  private endOf(queue: string, { partition, key }: InboundMessage): readonly OutboundRecord[] {
-    if (this.stop === undefined) {
-      this.stop = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
+  private tombstone(queue: string, { partition, key }: InboundMessage): readonly OutboundRecord[] {
+    if (this.stopDeleting === undefined) {
+      this.stopDeleting = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
       void this.deleteCommitted();
     }
     if (this.deletable.has(queue)) return [];
@@ -301,20 +301,20 @@ export class OrderQueues implements OnModuleDestroy {
     if (this.isDeleting) return;
     this.isDeleting = true;
     for (const queue of Object.values(WORK_ORDER_QUEUES)) {
-      const turns = this.leftOut.get(queue) ?? 0;
-      this.leftOut.set(queue, turns - 1);
+      const turns = this.turnsLeftOut.get(queue) ?? 0;
+      this.turnsLeftOut.set(queue, turns - 1);
       if (turns > 0) continue;
       try {
         await deleteCommitted(this.kafka, this.settings.kafka.groupId, this.fullName(queue));
         this.deletable.add(queue);
       } catch (error) {
-        this.notDeleted(queue, error);
+        this.logNotDeleted(queue, error);
       }
     }
     this.isDeleting = false;
   }
 
-  private notDeleted(name: string, error: unknown): void {
+  private logNotDeleted(name: string, error: unknown): void {
     const queue = this.fullName(name);
     if (!(error instanceof MayNotDeleteError)) {
       const why = describeKafkaFailure(error, { right: 'Delete', topics: [queue] });
@@ -322,7 +322,7 @@ export class OrderQueues implements OnModuleDestroy {
       return;
     }
     this.deletable.delete(name);
-    this.leftOut.set(name, TURNS_LEFT_OUT);
+    this.turnsLeftOut.set(name, TURNS_LEFT_OUT);
     this.logger.log({ msg: 'queue is shortened by tombstones', queue, why: error.why });
   }
 

@@ -72,7 +72,7 @@ export class OrderRelay {
     return refusals;
   }
 
-  toRelay(
+  relayOrders(
     orders: readonly OrderMessage[],
     from: RelayedFrom,
     unknown: UnlistedMachines,
@@ -97,10 +97,10 @@ export class OrderRelay {
   }
 
   /** One record for each partition. */
-  recordsOf(relayed: readonly RelayedOrder[]): OutboundRecord[] {
-    const byPartition = groupBy(relayed, ({ orderId }) => this.queues.ofOrder(orderId));
+  relayRecords(relayed: readonly RelayedOrder[]): OutboundRecord[] {
+    const byPartition = groupBy(relayed, ({ orderId }) => this.queues.partitionOfOrder(orderId));
     return [...byPartition].map(([partition, orders]) =>
-      this.queues.recordOf(RELAYED_ORDERS, partition, { orders }),
+      this.queues.queueRecord(RELAYED_ORDERS, partition, { orders }),
     );
   }
 
@@ -115,7 +115,7 @@ export class OrderRelay {
       if (each.kind === 'change') continue;
       const { unmapped } = placeOrder(each.order, this.equipment.machineOf);
       if (unmapped.length === 0) continue;
-      for (const operation of unmapped) this.unmapped.note(orderId, operation);
+      for (const operation of unmapped) this.unmapped.addPlace(orderId, operation);
       faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
     }
     if (unknown.size === 0) return faults;

@@ -5,14 +5,14 @@ import type { BridgeSettings } from '#libs/config';
 import { type Envelope, type OrderMessage, type Parsed, TOPICS } from '#libs/contracts';
 import { OrderMapping, readOrders, sourceTopicOf, type ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
-import { CommandOutcomes, type InboundTarget, notTaken, rejection } from '../../delivery/index.js';
+import { CommandOutcomes, type InboundTarget, notStored, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ORDER_REQUESTS, OrderQueues, type RelayedOrder } from './order-queues.js';
 import { OrderRelay, type UnlistedMachines } from './order-relay.js';
 
 /** An input message, and its orders or the order to be requested from the ERP. */
 interface ReadMessage {
-  answered: InboundTarget;
+  target: InboundTarget;
   content: Content;
 }
 
@@ -45,25 +45,25 @@ export class WorkOrdersController {
         continue;
       }
       try {
-        const { answered, envelope } = this.outcomes.openMessage(message);
-        const reading = envelope.ok ? this.read(message, envelope.value) : envelope;
+        const { target, envelope } = this.outcomes.openMessage(message);
+        const reading = envelope.ok ? this.readMessage(message, envelope.value) : envelope;
         // Awaiting a result that is there already would cost as much as reading the document.
         const content = reading instanceof Promise ? await reading : reading;
-        if (content.ok) read.push({ answered, content: content.value });
-        else message.finish(this.outcomes.recordsOf(answered, [rejection(content.rejection)]));
+        if (content.ok) read.push({ target, content: content.value });
+        else message.finish(this.outcomes.resultRecords(target, [rejection(content.rejection)]));
       } catch (error) {
         message.fail(error);
       }
     }
     const [first] = read;
     if (first === undefined) return;
-    const { revoked } = first.answered.message;
-    await this.queues.known(revoked);
+    const { revoked } = first.target.message;
+    await this.queues.readPartitionCounts(revoked);
     const orders = read.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-    this.relay(read, await this.orderRelay.refuseUnlisted(orders, revoked));
+    this.finishWithRelayed(read, await this.orderRelay.refuseUnlisted(orders, revoked));
   }
 
-  private read(
+  private readMessage(
     message: InboundMessage,
     envelope: Envelope,
   ): Parsed<Content> | Promise<Parsed<Content>> {
@@ -78,42 +78,42 @@ export class WorkOrdersController {
   }
 
   /** Ends the messages with the records of their orders and rejections. */
-  private relay(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
+  private finishWithRelayed(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
-    for (const { answered, content } of read) {
-      const { source } = answered;
-      const trace = answered.message.span.context;
+    for (const { target, content } of read) {
+      const { source } = target;
+      const trace = target.message.span.context;
       if (!Array.isArray(content)) {
         const request = { ...content, source, receivedAt: realEpochMs(), trace };
-        const partition = this.queues.ofOrder(content.orderId);
-        records.push(this.queues.recordOf(ORDER_REQUESTS, partition, request, trace));
+        const partition = this.queues.partitionOfOrder(content.orderId);
+        records.push(this.queues.queueRecord(ORDER_REQUESTS, partition, request, trace));
         continue;
       }
-      const from = { source, recordedAt: Number(answered.message.timestamp), trace };
-      const { relayed, faults } = this.orderRelay.toRelay(content, from, unknown);
+      const from = { source, recordedAt: Number(target.message.timestamp), trace };
+      const { relayed, faults } = this.orderRelay.relayOrders(content, from, unknown);
       allRelayed.push(...relayed);
       if (faults.length === 0) continue;
       // The message is about an order, and names machines only in the way of its format.
-      answered.namesOthers = true;
-      records.push(...this.outcomes.recordsOf(answered, faults));
+      target.namesOthers = true;
+      records.push(...this.outcomes.resultRecords(target, faults));
     }
-    records.push(...this.orderRelay.recordsOf(allRelayed));
+    records.push(...this.orderRelay.relayRecords(allRelayed));
     const [first, ...others] = read;
     if (first === undefined) return;
-    const { message } = first.answered;
+    const { message } = first.target;
     if (others.length === 0) {
       message.finish(records, (refusal) =>
-        this.outcomes.recordsOf(first.answered, [notTaken(refusal)]),
+        this.outcomes.resultRecords(first.target, [notStored(refusal)]),
       );
       return;
     }
     message.finishWith(
-      others.map(({ answered }) => answered.message),
+      others.map(({ target }) => target.message),
       records,
       (apart) => {
-        const its = read.filter(({ answered }) => answered.message === apart);
-        this.relay(its, unknown);
+        const its = read.filter(({ target }) => target.message === apart);
+        this.finishWithRelayed(its, unknown);
       },
     );
   }

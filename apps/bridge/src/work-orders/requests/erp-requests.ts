@@ -21,9 +21,9 @@ import {
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
 import type { OrderRequest } from '../orders/order-queues.js';
-import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
+import { KnownAnswers, RequestLanes, type LaneRequest } from './request-lanes.js';
 
-export class WaitingRequest implements Waiting {
+export class WaitingRequest implements LaneRequest {
   readonly machineId: string;
   readonly version: string | undefined;
   failures = 0;
@@ -78,7 +78,7 @@ export interface RuleStatus {
   lastFailure: { why: string; atMs: number } | undefined;
 }
 
-interface Surroundings {
+interface ErpContext {
   settings: BridgeSettings;
   tracing: Tracing;
   hold: FlowHold;
@@ -107,7 +107,7 @@ const CONTAINED = 'the order is being asked for in the same version';
 export class ErpRequests {
   readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly logger = new Logger('Enrichment');
-  private readonly known = new KnownAnswers<Orders>();
+  private readonly knownAnswers = new KnownAnswers<Orders>();
   private readonly breaker = new Breaker();
   private readonly client: ErpClient;
   private readonly origin: string;
@@ -121,41 +121,41 @@ export class ErpRequests {
   /** Real milliseconds before which no request may be made, by the ERP's `Retry-After`. */
   private notBeforeMs = 0;
   /** Paths of orders that the ERP had, the latest first: they show whether a 404 concerns the order or the path. */
-  private lastThere: readonly string[] = [];
-  private readonly timer = new WakeTimer(() => this.begin());
+  private foundPaths: readonly string[] = [];
+  private readonly timer = new WakeTimer(() => this.beginGets());
 
   constructor(
     private readonly rule: EnrichmentRule,
-    private readonly surroundings: Surroundings,
+    private readonly context: ErpContext,
     private readonly reply: (waiting: WaitingRequest, reply: Reply) => void,
   ) {
-    const { settings, hold } = surroundings;
+    const { settings, hold } = context;
     this.origin = new URL(enrichmentUrl(rule, {})).origin;
     this.client = openErpClient(rule, settings);
-    hold.onRelease(() => this.begin());
+    hold.onRelease(() => this.beginGets());
   }
 
-  add(waiting: WaitingRequest): void {
-    const known = this.known.get(waiting.machineId, waiting.version, realNowMs());
+  requestOrder(waiting: WaitingRequest): void {
+    const known = this.knownAnswers.get(waiting.machineId, waiting.version, realNowMs());
     if (known !== undefined) {
       this.knownUsed += 1;
       this.reply(waiting, known);
       return;
     }
-    const other = this.lanes.add(waiting);
+    const other = this.lanes.addRequest(waiting);
     if (other !== undefined) this.supersede(other, other === waiting ? CONTAINED : SUPERSEDED);
-    this.begin();
+    this.beginGets();
   }
 
   dropLost(): void {
-    for (const lost of this.lanes.drop((each) => each.isLost)) lost.message.abandon();
+    for (const lost of this.lanes.removeRequests((each) => each.isLost)) lost.message.abandon();
   }
 
   status(nowMs: number): RuleStatus {
     const { rule, results, knownUsed, lanes, lastFailure } = this;
     let oldestMs = nowMs;
     for (const { sinceMs } of lanes.waitingRequests()) oldestMs = Math.min(oldestMs, sinceMs);
-    const waitingOrders = lanes.waiting;
+    const waitingOrders = lanes.waitingOrders;
     const isBusy = waitingOrders + lanes.callsUnderWay > 0;
     const pausedBecause = isBusy ? this.breaker.openBecause : undefined;
     const oldestAgeMs = nowMs - oldestMs;
@@ -163,7 +163,7 @@ export class ErpRequests {
     return { ...ofRule, waitingOrders, oldestAgeMs, pausedBecause };
   }
 
-  async close(): Promise<void> {
+  async closeClient(): Promise<void> {
     this.notBeforeMs = Infinity;
     await this.client.close();
   }
@@ -174,13 +174,13 @@ export class ErpRequests {
   }
 
   /** Begins as many GETs as are allowed, and sets the timer for the next. */
-  private begin(): void {
+  private beginGets(): void {
     const { lanes, breaker, rule } = this;
-    const { isHeld } = this.surroundings.hold;
+    const { isHeld } = this.context.hold;
     const nowMs = realNowMs();
     const mayBegin = !isHeld && nowMs >= this.notBeforeMs;
     while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
-      const waiting = lanes.take(nowMs);
+      const waiting = lanes.beginNext(nowMs);
       if (waiting === undefined) break;
       void this.callErp(waiting, breaker.callBegins());
     }
@@ -194,28 +194,28 @@ export class ErpRequests {
   private async callErp(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
     const { message, request } = waiting;
     const begunMs = realNowMs();
-    const askedAt = Math.floor(this.surroundings.clock.nowMs());
+    const askedAt = Math.floor(this.context.clock.nowMs());
     const { pathname, search } = new URL(enrichmentUrl(this.rule, request.values));
     const path = `${pathname}${search}`;
     waiting.calls += 1;
     try {
-      const answer = await this.get(path, waiting);
+      const answer = await this.getOrder(path, waiting);
       this.results[answer.kind] += 1;
-      await this.conclude({ waiting, path, isProbe, begunMs, askedAt }, answer);
+      await this.handleAnswer({ waiting, path, isProbe, begunMs, askedAt }, answer);
     } catch (error) {
       if (isProbe) this.breaker.probeWasVoid();
-      this.lanes.answered(waiting);
+      this.lanes.endGet(waiting);
       if (message.revoked.aborted) message.abandon();
       // A bug of the bridge: the order is requested again, and the message dead-lettered if that does not help.
       else message.fail(error);
     }
-    this.begin();
+    this.beginGets();
   }
 
-  private async get(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
+  private async getOrder(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
     const { origin, rule } = this;
     const route = rule.url.slice(origin.length).split('?', 1)[0] ?? '';
-    const span = this.surroundings.tracing.requestStarts(
+    const span = this.context.tracing.requestStarts(
       { operation: 'getErpOrder', method: 'GET', route, path, origin },
       [message.span],
     );
@@ -229,45 +229,45 @@ export class ErpRequests {
     }
   }
 
-  private async conclude(call: Call, answer: ErpAnswer): Promise<void> {
+  private async handleAnswer(call: Call, answer: ErpAnswer): Promise<void> {
     const { waiting, path } = call;
     switch (answer.kind) {
       case 'document': {
-        this.works(call);
-        const reply = await this.read(call, answer);
+        this.recordUp(call);
+        const reply = await this.readDocument(call, answer);
         if (reply.kind === 'orders') {
-          const others = this.lastThere.filter((other) => other !== path);
-          this.lastThere = [path, ...others.slice(0, MOST_CONTROLS - 1)];
+          const others = this.foundPaths.filter((other) => other !== path);
+          this.foundPaths = [path, ...others.slice(0, MOST_CONTROLS - 1)];
         }
-        this.answer(waiting, reply, answer.body.length);
+        this.endRequest(waiting, reply, answer.body.length);
         return;
       }
       case 'gone':
-        await this.notThere(call, answer.status);
+        await this.handleGone(call, answer.status);
         return;
       case 'refused': {
-        this.works(call);
+        this.recordUp(call);
         const { code: found, status, why } = answer;
         const code = found === 'status' ? 'rejected-by-service' : found;
-        const rejected = this.rejected(waiting, code, why);
-        this.answer(waiting, status === 200 ? rejected : { ...rejected, httpStatus: status });
+        const rejected = this.toRejected(waiting, code, why);
+        this.endRequest(waiting, status === 200 ? rejected : { ...rejected, httpStatus: status });
         return;
       }
       case 'unauthorised':
         waiting.goneSinceMs = undefined;
-        this.failed(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
+        this.retryLater(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
         return;
       case 'retry':
         // An ERP that asks for fewer requests is up.
         if (answer.status !== 429) waiting.goneSinceMs = undefined;
-        this.failed(call, answer.why, 'service', answer.afterMs ?? 0);
+        this.retryLater(call, answer.why, 'service', answer.afterMs ?? 0);
         return;
       default:
         answer satisfies never;
     }
   }
 
-  private rejected({ calls }: WaitingRequest, code: RejectionCode, why: string): RejectedResult {
+  private toRejected({ calls }: WaitingRequest, code: RejectionCode, why: string): RejectedResult {
     const rejection = { code, detail: this.detail(why) };
     return { kind: 'rejected', machineId: null, attempts: calls, rejection };
   }
@@ -276,27 +276,27 @@ export class ErpRequests {
     return printable(`enrichment ${this.rule.name}: ${why}`);
   }
 
-  private works({ begunMs }: Call): void {
-    if (this.breaker.succeeded(begunMs)) {
+  private recordUp({ begunMs }: Call): void {
+    if (this.breaker.recordSuccess(begunMs)) {
       this.logger.log({ msg: 'enrichment moves again', rule: this.rule.name });
     }
   }
 
-  private answer(waiting: WaitingRequest, reply: Reply, bytes = 0): void {
+  private endRequest(waiting: WaitingRequest, reply: Reply, bytes = 0): void {
     const { machineId: orderId, version } = waiting;
     // An absent order may only have been requested too early.
     if (reply.kind === 'orders' && reply.gone === undefined && version !== undefined) {
-      this.known.put(orderId, { version, answer: reply, bytes, atMs: realNowMs() });
-    } else this.known.forget(orderId);
-    this.lanes.answered(waiting);
+      this.knownAnswers.set(orderId, { version, answer: reply, bytes, atMs: realNowMs() });
+    } else this.knownAnswers.delete(orderId);
+    this.lanes.endGet(waiting);
     this.reply(waiting, reply);
   }
 
-  private async read(
+  private async readDocument(
     { waiting, askedAt }: Call,
     { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
   ): Promise<Reply> {
-    const { settings, mapping, clock } = this.surroundings;
+    const { settings, mapping, clock } = this.context;
     const { orderId } = waiting.request;
     const document = {
       contentType: this.rule.contentType ?? contentType,
@@ -306,13 +306,13 @@ export class ErpRequests {
     const read = await readOrders(document, settings.erp, mapping, clock.nowSeconds());
     if (!read.ok) {
       const { code, detail } = read.rejection;
-      return this.rejected(waiting, code, `in the answer, ${detail}`);
+      return this.toRejected(waiting, code, `in the answer, ${detail}`);
     }
     const messages = read.value.filter(({ order }) => this.isOf(orderId, order.orderId));
     if (messages.length > 0) return { kind: 'orders', messages, askedAt };
     const other = read.value[0]?.order.orderId ?? 'none';
     const why = `the answer holds order ${other}, and not ${orderId}`;
-    return this.rejected(waiting, 'invalid-message', why);
+    return this.toRejected(waiting, 'invalid-message', why);
   }
 
   private isOf(orderId: string, found: string): boolean {
@@ -325,7 +325,7 @@ export class ErpRequests {
    * counts only if the ERP still has another order, and after that still not this one: a wrong address, or a gateway
    * while the ERP restarts, answers everything with 404, and must not take orders off the machines.
    */
-  private async notThere(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
+  private async handleGone(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
     const { waiting, path, askedAt } = call;
     const nowMs = realNowMs();
     // A restarting ERP or gateway may answer as if it had no orders.
@@ -334,29 +334,29 @@ export class ErpRequests {
     const leftMs = waiting.goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
     if (status !== 410 && leftMs > 0) {
       if (call.isProbe) this.breaker.probeWasVoid();
-      this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS));
+      this.postponeRequest(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS));
       return;
     }
     if (status === 404) {
-      if (!(await this.hasOther(waiting, path))) {
+      if (!(await this.hasOtherOrder(waiting, path))) {
         const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
-        this.failed(call, why, 'service');
+        this.retryLater(call, why, 'service');
         return;
       }
-      const again = await this.get(path, waiting);
+      const again = await this.getOrder(path, waiting);
       if (again.kind !== 'gone') {
-        await this.conclude(call, again);
+        await this.handleAnswer(call, again);
         return;
       }
     }
-    this.works(call);
+    this.recordUp(call);
     const changedAt = Math.floor(askedAt / 1000);
     const { orderId, values } = waiting.request;
     const said = status === 404 || status === 410 ? `answered ${status}` : 'answered without it';
     // An answer with leading zeros has put the order on its machines under the id that the event has.
     const number = this.rule.answerOrderId === undefined ? values['orderId'] : undefined;
     const orderIds = new Set([orderId, number ?? orderId]);
-    this.answer(waiting, {
+    this.endRequest(waiting, {
       ...{ kind: 'orders', askedAt },
       messages: [...orderIds].map((each) => {
         return { kind: 'change', order: { orderId: each, changedAt, status: 'cancelled' } };
@@ -365,17 +365,17 @@ export class ErpRequests {
     });
   }
 
-  private async hasOther(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
-    for (const path of this.lastThere) {
+  private async hasOtherOrder(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
+    for (const path of this.foundPaths) {
       if (path === ownPath) continue;
-      const answer = await this.get(path, waiting);
+      const answer = await this.getOrder(path, waiting);
       if (answer.kind === 'document') return true;
     }
     return false;
   }
 
   /** @param afterMs real milliseconds without requests, as the ERP asks */
-  private failed(
+  private retryLater(
     { waiting, isProbe }: Call,
     saidWhy: string,
     cause: RetryCause,
@@ -386,21 +386,21 @@ export class ErpRequests {
     const why = this.detail(saidWhy);
     this.lastFailure = { why, atMs: nowMs };
     if (afterMs > 0) this.notBeforeMs = Math.max(this.notBeforeMs, nowMs + afterMs);
-    const busyMachines = lanes.waiting + lanes.callsUnderWay;
+    const busyMachines = lanes.waitingOrders + lanes.callsUnderWay;
     const failure = { busyMachines, isShared: false, isProbe, cause, why, retryAfterMs: afterMs };
-    if (this.breaker.failed({ ...failure, machineId: waiting.machineId }, nowMs)) {
+    if (this.breaker.recordFailure({ ...failure, machineId: waiting.machineId }, nowMs)) {
       this.logger.warn({ msg: 'enrichment paused, probing', rule: rule.name, why: saidWhy, cause });
     }
     if (this.breaker.isOpen) this.lastOutageMs = nowMs;
     waiting.failures += 1;
-    this.postpone(
+    this.postponeRequest(
       waiting,
       nowMs + Math.max(afterMs, backOffMs(waiting.failures, RETRY_BACK_OFF), 1),
     );
   }
 
-  private postpone(waiting: WaitingRequest, notBeforeMs: number): void {
-    if (this.lanes.postpone(waiting, notBeforeMs)) this.supersede(waiting, SUPERSEDED);
+  private postponeRequest(waiting: WaitingRequest, notBeforeMs: number): void {
+    if (this.lanes.postponeGet(waiting, notBeforeMs)) this.supersede(waiting, SUPERSEDED);
     else if (waiting.isLost) this.dropLost();
   }
 }

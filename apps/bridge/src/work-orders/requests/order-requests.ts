@@ -4,7 +4,7 @@ import type { BridgeSettings } from '#libs/config';
 import { groupBy, OrderMapping } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
-import { CommandOutcomes, type CommandResult, notTaken, rejection } from '../../delivery/index.js';
+import { CommandOutcomes, type CommandResult, notStored, rejection } from '../../delivery/index.js';
 import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
 import { ORDER_REQUESTS, OrderQueues, type OrderRequest } from '../orders/order-queues.js';
@@ -49,14 +49,14 @@ export class OrderRequests implements OnModuleDestroy {
     const { all } = settings.erp.enrichment;
     this.erps = new Map(
       all.map((rule) => {
-        const surroundings = { settings, tracing, hold, mapping, clock };
-        const erp = new ErpRequests(rule, surroundings, (waiting, reply) => {
-          this.reply(waiting, reply);
+        const context = { settings, tracing, hold, mapping, clock };
+        const erp = new ErpRequests(rule, context, (waiting, reply) => {
+          this.handleReply(waiting, reply);
         });
         return [rule.name, erp];
       }),
     );
-    this.stopReviews = everyRealMs(REVIEW_MS, () => this.review());
+    this.stopReviews = everyRealMs(REVIEW_MS, () => this.deferLate());
   }
 
   statuses(): RuleStatus[] {
@@ -65,10 +65,10 @@ export class OrderRequests implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.stopReviews();
-    await Promise.all([...this.erps.values()].map((erp) => erp.close()));
+    await Promise.all([...this.erps.values()].map((erp) => erp.closeClient()));
   }
 
-  readonly takeRequest = (
+  readonly acceptRequest = (
     message: InboundMessage,
     request: OrderRequest,
     ending: readonly OutboundRecord[],
@@ -83,11 +83,11 @@ export class OrderRequests implements OnModuleDestroy {
     const erp = this.erps.get(request.rule);
     if (erp === undefined) {
       const detail = `no enrichment rule is named ${request.rule} any more`;
-      this.end(waiting, [rejection({ code: 'invalid-message', detail })]);
+      this.finishRequest(waiting, [rejection({ code: 'invalid-message', detail })]);
       return;
     }
     message.revoked.addEventListener('abort', this.dropLost);
-    erp.add(waiting);
+    erp.requestOrder(waiting);
   };
 
   /** The same function for all messages: a signal drops a listener that is already registered. */
@@ -95,21 +95,26 @@ export class OrderRequests implements OnModuleDestroy {
     for (const erp of this.erps.values()) erp.dropLost();
   };
 
-  private reply(waiting: WaitingRequest, reply: Reply): void {
+  private handleReply(waiting: WaitingRequest, reply: Reply): void {
     if (reply.kind !== 'orders') {
-      this.end(waiting, [reply]);
+      this.finishRequest(waiting, [reply]);
       return;
     }
-    void this.goOn(waiting, reply).catch((error: unknown) => waiting.message.fail(error, true));
+    void this.relayAnswer(waiting, reply).catch((error: unknown) =>
+      waiting.message.fail(error, true),
+    );
   }
 
   /** Relays the order to the ledger as if the message had contained it. */
-  private async goOn(waiting: WaitingRequest, { messages, askedAt, gone }: Orders): Promise<void> {
+  private async relayAnswer(
+    waiting: WaitingRequest,
+    { messages, askedAt, gone }: Orders,
+  ): Promise<void> {
     const { message, request, ending } = waiting;
     const { source, trace } = request;
     const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
     const from = { source, trace, askedAt, recordedAt: askedAt };
-    const { relayed, faults } = this.relay.toRelay(messages, from, unknown);
+    const { relayed, faults } = this.relay.relayOrders(messages, from, unknown);
     const orders =
       gone === undefined
         ? relayed
@@ -119,17 +124,17 @@ export class OrderRequests implements OnModuleDestroy {
             return { ...order, gone, isAnswered };
           });
     const records = [
-      ...this.relay.recordsOf(orders),
+      ...this.relay.relayRecords(orders),
       ...(faults.length > 0 ? this.outcomesOf(waiting, faults) : []),
       ...ending,
     ];
     message.finish(records, (refusal) => [
-      ...this.outcomesOf(waiting, [notTaken(refusal)]),
+      ...this.outcomesOf(waiting, [notStored(refusal)]),
       ...ending,
     ]);
   }
 
-  private end(waiting: WaitingRequest, results: readonly CommandResult[]): void {
+  private finishRequest(waiting: WaitingRequest, results: readonly CommandResult[]): void {
     const { message, ending } = waiting;
     message.finish([...this.outcomesOf(waiting, results), ...ending]);
   }
@@ -138,11 +143,11 @@ export class OrderRequests implements OnModuleDestroy {
     waiting: WaitingRequest,
     results: readonly CommandResult[],
   ): readonly OutboundRecord[] {
-    const answered = this.queues.answeredBy(waiting.message, waiting.request);
-    return this.outcomes.recordsOf(answered, results);
+    const target = this.queues.outcomeTarget(waiting.message, waiting.request);
+    return this.outcomes.resultRecords(target, results);
   }
 
-  private review(): void {
+  private deferLate(): void {
     const sinceMs = realNowMs() - this.settings.outcomeDeferredAfterSeconds * 1000;
     for (const [rule, erp] of this.erps) {
       for (const waiting of erp.lanes.waitingRequests()) {
@@ -150,16 +155,16 @@ export class OrderRequests implements OnModuleDestroy {
         waiting.isDeferred = true;
         const detail = `waits for the ERP (${rule})`;
         const { message, request, calls } = waiting;
-        const answered = this.queues.answeredBy(message, request);
-        this.outcomes.publishDeferred(answered, { machineId: null, calls }, detail);
+        const target = this.queues.outcomeTarget(message, request);
+        this.outcomes.publishDeferred(target, { machineId: null, calls }, detail);
       }
     }
     this.reviews += 1;
-    if (this.reviews % REVIEWS_A_MOVE === 0) this.letOthersGoFirst();
+    if (this.reviews % REVIEWS_A_MOVE === 0) this.moveOldest();
   }
 
   /** Writes the oldest requests of a partition again if too many wait. Requests have no order between them. */
-  private letOthersGoFirst(): void {
+  private moveOldest(): void {
     if (this.hold.isHeld) return;
     const erps = [...this.erps.values()];
     const waiting = erps.flatMap(({ lanes }) => [...lanes.waitingRequests()]);
@@ -169,7 +174,7 @@ export class OrderRequests implements OnModuleDestroy {
       const moved = new Set(byOffset.slice(0, all.length - MOST_WAITING));
       this.logger.log({ msg: 'order requests written again', partition, count: moved.size });
       for (const { lanes } of erps) {
-        for (const each of lanes.drop((other) => moved.has(other))) this.writeAgain(each);
+        for (const each of lanes.removeRequests((other) => moved.has(other))) this.writeAgain(each);
       }
     }
   }
@@ -177,7 +182,7 @@ export class OrderRequests implements OnModuleDestroy {
   private writeAgain({ message, request, ending, calls, isDeferred }: WaitingRequest): void {
     const again = { ...request, calls, isDeferred };
     message.finish([
-      this.queues.recordOf(ORDER_REQUESTS, message.partition, again, request.trace),
+      this.queues.queueRecord(ORDER_REQUESTS, message.partition, again, request.trace),
       ...ending,
     ]);
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { OrderSnapshot } from '#libs/contracts';
 import { applyToOrder, type KnownOrder } from '#libs/order-ledger';
 import { positionOf, type RelayedOrder } from '../orders/order-queues.js';
-import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
+import { KnownAnswers, RequestLanes, type LaneRequest } from './request-lanes.js';
 
 const ORDERS = ['1', '2'];
 const order = fc.constantFrom(...ORDERS);
@@ -33,7 +33,7 @@ const aStep = fc.oneof(
 );
 type Step = typeof aStep extends fc.Arbitrary<infer S> ? S : never;
 
-interface Event extends Waiting {
+interface Event extends LaneRequest {
   offset: number;
 }
 
@@ -102,7 +102,7 @@ class Enrichment {
         this.position = 0;
         return;
       case 'written again':
-        for (const event of this.lanes.drop((each) => each.machineId === step.order)) {
+        for (const event of this.lanes.removeRequests((each) => each.machineId === step.order)) {
           const { offset, machineId, version } = event;
           this.ended.push({ offset, machineId });
           this.log.push({ machineId, version });
@@ -122,7 +122,7 @@ class Enrichment {
       for (const call of [...this.calls]) this.answer(call, false);
       this.commit(Infinity);
       const isStuck = this.committed.size === before && this.calls.length === 0;
-      if (isStuck && this.lanes.waiting === 0)
+      if (isStuck && this.lanes.waitingOrders === 0)
         throw new Error('nothing waits, and not all has ended');
     }
   }
@@ -142,13 +142,13 @@ class Enrichment {
       this.ended.push({ ...event, answer });
       return;
     }
-    const other = this.lanes.add(event);
+    const other = this.lanes.addRequest(event);
     if (other !== undefined) this.ended.push(other);
   }
 
   private ask(): void {
     for (;;) {
-      const event = this.lanes.take(this.nowMs);
+      const event = this.lanes.beginNext(this.nowMs);
       if (event === undefined) return;
       if (this.calls.some((call) => call.event.machineId === event.machineId)) {
         throw new Error(`two GETs for order ${event.machineId} are under way`);
@@ -167,16 +167,16 @@ class Enrichment {
     this.calls.splice(this.calls.indexOf(call), 1);
     const { event, askedAt } = call;
     if (fails) {
-      if (this.lanes.postpone(event, this.nowMs + 2)) this.ended.push(event);
+      if (this.lanes.postponeGet(event, this.nowMs + 2)) this.ended.push(event);
       return;
     }
     this.read(call);
     const answer = { askedAt, state: call.seen ?? 0 };
     if (event.version !== undefined) {
       const known = { version: event.version, answer, bytes: 1, atMs: this.nowMs };
-      this.known.put(event.machineId, known);
-    } else this.known.forget(event.machineId);
-    this.lanes.answered(event);
+      this.known.set(event.machineId, known);
+    } else this.known.delete(event.machineId);
+    this.lanes.endGet(event);
     this.ended.push({ ...event, answer });
   }
 

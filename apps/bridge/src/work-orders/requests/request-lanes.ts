@@ -1,7 +1,7 @@
 import { type LaneEntry, LaneQueue } from '../../delivery/index.js';
 
 /** A request that waits for the answer to a GET, in the lane of its order; `machineId` is the order's id. */
-export interface Waiting extends LaneEntry {
+export interface LaneRequest extends LaneEntry {
   /** Two requests of the same version need one answer; undefined if events have no version. */
   readonly version: string | undefined;
   /** Its partition was revoked; its answer is not used. */
@@ -18,12 +18,12 @@ export interface Waiting extends LaneEntry {
  * A request that arrives while a GET is under way waits for the next one: the GET may have been answered before the
  * change that the request announces. Of several that wait the newest remains: one answer has the changes of all.
  */
-export class RequestLanes<W extends Waiting> {
+export class RequestLanes<W extends LaneRequest> {
   private readonly queue = new LaneQueue<W>({ maxMachines: 1, maxBytes: Infinity });
   private readonly inCall = new Map<string, W>();
 
   /** Orders that wait, without those with a GET under way. */
-  get waiting(): number {
+  get waitingOrders(): number {
     return this.queue.busyMachines - this.callsUnderWay;
   }
 
@@ -42,7 +42,7 @@ export class RequestLanes<W extends Waiting> {
   }
 
   /** Returns the request made unnecessary: the older waiting one, or this one if its version is being requested. */
-  add(request: W): W | undefined {
+  addRequest(request: W): W | undefined {
     const { machineId, version } = request;
     const asked = this.inCall.get(machineId);
     if (version !== undefined && asked?.version === version && asked.isLost !== true) {
@@ -55,19 +55,19 @@ export class RequestLanes<W extends Waiting> {
   }
 
   /** Begins a GET for the next order; undefined if none is ready. */
-  take(nowMs: number): W | undefined {
+  beginNext(nowMs: number): W | undefined {
     const [request] = this.queue.takeBatch(nowMs);
     if (request !== undefined) this.inCall.set(request.machineId, request);
     return request;
   }
 
   /** Ends the GET for the request; a request that came meanwhile is ready for the next. */
-  answered({ machineId }: W): void {
+  endGet({ machineId }: W): void {
     if (this.inCall.delete(machineId)) this.queue.releaseMachine(machineId, 'unknown');
   }
 
   /** Postpones the GET until `notBeforeMs`. Returns whether a newer request of the order waits, which replaces it. */
-  postpone(request: W, notBeforeMs: number): boolean {
+  postponeGet(request: W, notBeforeMs: number): boolean {
     const { machineId } = request;
     this.inCall.delete(machineId);
     const [newer] = this.queue.waitingOf(machineId);
@@ -80,13 +80,13 @@ export class RequestLanes<W extends Waiting> {
   }
 
   /** Removes and returns waiting requests. A GET under way continues; its request is dropped when it ends. */
-  drop(isDropped: (request: W) => boolean): W[] {
+  removeRequests(isDropped: (request: W) => boolean): W[] {
     return this.queue.removeWaiting(isDropped);
   }
 }
 
 /** Gives a newer request the failures of an older one of its order. */
-function inherit<W extends Waiting>(newer: W, { failures, goneSinceMs }: W): W {
+function inherit<W extends LaneRequest>(newer: W, { failures, goneSinceMs }: W): W {
   return Object.assign(newer, { failures, goneSinceMs });
 }
 
@@ -113,22 +113,22 @@ export class KnownAnswers<A> {
     const known = this.answers.get(key);
     if (known === undefined || version === undefined || known.version !== version) return undefined;
     if (nowMs - known.atMs <= KNOWN_MS) return known.answer;
-    this.forget(key);
+    this.delete(key);
     return undefined;
   }
 
-  put(key: string, known: KnownAnswer<A>): void {
-    this.forget(key);
+  set(key: string, known: KnownAnswer<A>): void {
+    this.delete(key);
     if (known.bytes > MOST_BYTES) return;
     this.answers.set(key, known);
     this.bytes += known.bytes;
     for (const oldest of this.answers.keys()) {
       if (this.answers.size <= MOST_ANSWERS && this.bytes <= MOST_BYTES) break;
-      this.forget(oldest);
+      this.delete(oldest);
     }
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.bytes -= this.answers.get(key)?.bytes ?? 0;
     this.answers.delete(key);
   }
