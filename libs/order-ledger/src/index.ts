@@ -19,5 +19,11 @@ export {
   type MessagePosition,
   toStoredOrder,
 } from './known-order.js';
-export { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
-export { type OrderFinding, applyToOrder, type AppliedOrder } from './apply-to-order.js';
+export {
+  type AppliedOrder,
+  applyToOrder,
+  type MachineOf,
+  type OrderFinding,
+  placeOrder,
+  rejectUnmapped,
+} from './apply-to-order.js';

@@ -4,7 +4,6 @@ import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState, type OutboundRecord, type InputState } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { warnOfTimesAhead } from './times-ahead.js';
 
 /**
  * The time of issue of the list last applied to each machine, so that no older list follows it, even after a restart. A
@@ -70,4 +69,22 @@ export class ListWatermarks {
   private get latestSeconds(): number {
     return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
+}
+
+const MOST_NAMED = 10;
+
+/** Warns of remembered times that no clock can have shown yet, which an earlier version stored: they are ignored. */
+export function warnOfTimesAhead(
+  logger: Logger,
+  partition: number,
+  ids: 'machineIds' | 'orderIds',
+  found: readonly string[],
+): void {
+  if (found.length === 0) return;
+  logger.warn({
+    msg: 'remembered times lie ahead of the clock and are ignored',
+    partition,
+    count: found.length,
+    [ids]: found.slice(0, MOST_NAMED),
+  });
 }

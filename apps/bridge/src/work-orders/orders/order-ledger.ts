@@ -22,7 +22,7 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { warnOfTimesAhead } from '../lists/times-ahead.js';
+import { warnOfTimesAhead } from '../lists/list-watermarks.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
 import {
   ASSIGNMENT_CHANGES,
