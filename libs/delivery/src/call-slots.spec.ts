@@ -199,7 +199,6 @@ describe('CallSlots', () => {
       await turnComes();
       expect([given, come.length]).toEqual([['a'], 1]);
       await turnComes();
-      // No slot is free.
       expect([given, come.length]).toEqual([['a', 'b'], 0]);
       slots.release();
       await turnComes();

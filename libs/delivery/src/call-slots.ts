@@ -9,7 +9,6 @@ export interface CallPermit {
 /** A rate limit, under which each call waits for its turn. */
 export interface CallTurns {
   awaitTurn: (kind: 'command') => Promise<void>;
-  /** Returns an unused turn. */
   returnTurn: () => void;
 }
 

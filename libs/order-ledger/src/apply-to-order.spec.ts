@@ -13,7 +13,6 @@ import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 const MACHINES = ['M-1', 'M-2', 'M-3'];
 const machineOf = ({ machineId }: OrderOperation): string | undefined => machineId;
 
-/** Orders, and the resulting lists. */
 class Ledger {
   readonly orders = new Map<string, KnownOrder>();
   readonly table = AssignmentTable.inMemory();
@@ -50,7 +49,6 @@ class Ledger {
 }
 
 interface Taken {
-  /** Machines whose lists are set. */
   touched: string[];
   findings: readonly OrderFinding[];
 }

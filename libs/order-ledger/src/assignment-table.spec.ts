@@ -26,7 +26,6 @@ const steps = fc.array(step, { maxLength: 40, size: 'max' });
 
 type Stored = Map<string, readonly AssignedOperation[]>;
 
-/** The list as built from the store. */
 function listOf(stored: Stored): string[] {
   const all = [...stored].flatMap(([key, operations]) =>
     operations.map((each) => [placeOfKey(key)!.orderId, each] as const),

@@ -162,7 +162,6 @@ export class FinishedOrders {
 
   /** Adds a finished order; returns the oldest ones, which are forgotten for it. */
   addLatest(orderId: string): string[] {
-    // Deleting the order first makes it the youngest.
     this.orderIds.delete(orderId);
     this.orderIds.add(orderId);
     const forgotten: string[] = [];

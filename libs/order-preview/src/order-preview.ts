@@ -11,7 +11,6 @@ import {
   applyToOrder,
 } from '#libs/order-ledger';
 
-/** The effect of a document. */
 export interface PreviewedDocument {
   messages: readonly OrderMessage[];
   /** Machines whose lists would be set. */

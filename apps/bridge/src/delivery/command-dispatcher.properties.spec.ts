@@ -30,7 +30,6 @@ interface Terms {
   verdict: 'go' | 'rejected';
   /** Milliseconds; 0 without a look-up. */
   lookUpMs: number;
-  /** Milliseconds until its time comes. */
   dueInMs: number;
   unavailableTimes: number;
 }
@@ -173,7 +172,6 @@ class World {
     await nextTurn();
   }
 
-  /** From now on every call and look-up succeeds. */
   async drain(): Promise<void> {
     await this.take({ do: 'resume' });
     for (let step = 0; step < DRAIN_STEPS; step += 1) {

@@ -40,7 +40,6 @@ function awayFor(afterMs: number): ServiceAnswer {
   return { kind: 'retry', afterMs, error: new Error('HTTP 429') };
 }
 
-/** Advances the timers. */
 const pass = (ms = 5): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 /** A message with a command for one machine, its results and how it ended. */
@@ -92,7 +91,6 @@ class Flow {
     });
   }
 
-  /** Messages that have not ended. */
   get left(): object {
     const { busyMachines, waiting, waiters } = this.dispatcher;
     return { busyMachines, waiting, waiters: waiters.size, underWay: this.slots.underWay };
@@ -156,7 +154,6 @@ class Flow {
       };
       const call = { names, reply };
       this.hanging.push(call);
-      // All calls have the same signal.
       const leave = onAbort(signal, () => reply(signal.reason as Error));
     });
   }
@@ -210,7 +207,6 @@ function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
 describe('CommandDispatcher', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
-    // The shortest back-off.
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
@@ -514,7 +510,6 @@ describe('CommandDispatcher', () => {
         await pass(LINGER_MS);
         elsewhere.abort(stopping);
         for (const it of lost) expect(it).toEqual({ results: [], ends: ['abandoned'] });
-        // A command submitted after the revocation.
         const late = flow.submit('press1', { ownership: elsewhere });
         expect(late).toEqual({ results: [], ends: ['abandoned'] });
         await flow.reply('mill1', applied);

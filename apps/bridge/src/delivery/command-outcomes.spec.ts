@@ -296,7 +296,6 @@ function outcomeAt(offset: number, machineId = 'M-1'): CommandOutcome {
   return { machineId, source, code: null, detail: null, attempts: 1, appliedAt: offset };
 }
 
-/** The outcome as read from the API. */
 const readAt = (offset: number): RecentOutcome => ({ type: APPLIED, ...outcomeAt(offset) });
 
 describe('RecentOutcomes', () => {

@@ -16,7 +16,6 @@ describe('MessageResults', () => {
   let message: KeptMessage;
   /** The results for which records were made, by call. */
   let asked: (readonly CommandResult[])[];
-  /** Throws where a bug of the bridge is simulated. */
   let asking: () => void;
 
   beforeEach(() => {

@@ -270,7 +270,6 @@ export type DecidePrecedence<P> = (older: P, newer: P, isCalled: boolean) => Pre
 export interface DispatcherOptions<P> {
   flow: string;
   clock: Clock;
-  /** Shared by all flows. */
   slots: CallSlots;
   limits: BatchLimits;
   /** Bytes of a payload in a request, by default 0; called when a batch is built, as a payload changes until then. */
@@ -296,6 +295,5 @@ export interface DispatcherOptions<P> {
   /** Decides between a waiting command and a newer one; if absent, each is sent. */
   precedence?: DecidePrecedence<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
-  /** No call begins while the flow is held. */
   hold: FlowHold;
 }

@@ -70,7 +70,6 @@ function failAll(breaker: Breaker, machineIds: string, nowMs = 0): boolean[] {
   return [...machineIds].map((machineId) => breaker.recordFailure(failureOf(machineId), nowMs));
 }
 
-/** A breaker that has just opened, at 1000 ms. */
 function openBreaker(random: () => number): Breaker {
   const breaker = new Breaker(random);
   failAll(breaker, 'abcde', 1000);

@@ -58,11 +58,7 @@ describe('LaneQueue', () => {
   };
 
   it('counts the entries that wait, and the machines that have one waiting or under way', () => {
-    const counts = (): number[] => [
-      queue.waitingEntries,
-      queue.busyMachines,
-      queue.readyMachines(0),
-    ];
+    const counts = () => [queue.waitingEntries, queue.busyMachines, queue.readyMachines(0)];
     expect(counts()).toEqual([0, 0, 0]);
     for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
     add('b');

@@ -9,12 +9,12 @@ export type ServiceAnswer =
   | { kind: 'retry'; afterMs: number | null; error: Error }
   | Unauthorised;
 
+export type Rejected = Extract<ServiceAnswer, { kind: 'rejected' }>;
+
 export type Verdict =
   | { kind: 'applied' }
-  | { kind: 'rejected'; status: number; detail: string }
+  | Rejected
   | { kind: 'retry'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
-
-export type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 
 /**
  * `forbidden` may be the fault of the token or of one machine, `unlisted-status` (a refusal that the interface does not

@@ -24,7 +24,6 @@ import { ownedState } from './testing/owned-state.js';
 const PARTITIONS = [0, 1] as const;
 const STAGES = ['erp.work-orders', 'relayed-orders', 'assignment-changes'] as const;
 type Stage = (typeof STAGES)[number];
-/** Few, so that each gets many steps. */
 const ORDERS = ['4711', '4712'];
 const MACHINES = ['M-1', 'M-2'];
 const SOME_TIME = 1_700_000_000;
@@ -107,13 +106,10 @@ class InputPartition {
   readonly log: { key: Buffer | null; value: Buffer | null; timestamp: string }[] = [];
   readonly values = new Map<string, unknown>();
   private readonly committed = new Set<number>();
-  /** The next offset to hand over. */
   position = 0;
-  /** Ended messages that are not committed. */
   ended: Ended[] = [];
   ownership = new AbortController();
 
-  /** The next messages to hand over. */
   next(most: number): number[] {
     const offsets: number[] = [];
     while (this.position < this.log.length && offsets.length < most) {

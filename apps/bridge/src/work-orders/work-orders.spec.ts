@@ -75,7 +75,6 @@ function headersOf(headers: OutboundRecord['headers']): Map<string, string> {
 
 describe('orders and the lists of machines', () => {
   let bridge: INestApplicationContext;
-  /** Submitted lists without a result. */
   let lists: { list: ListToSet; answers: MessageResults }[];
   let outcomes: string[];
   /** Codes and machines of dead letters. */
@@ -84,7 +83,6 @@ describe('orders and the lists of machines', () => {
     detail: string | undefined;
     machineIds?: readonly string[];
   }[];
-  /** Offsets of messages that have ended. */
   let finished: number[];
   let failed: unknown[];
 
@@ -196,7 +194,6 @@ describe('orders and the lists of machines', () => {
     return relay(askedAt, { gone: 'the ERP does not have it', messages });
   };
 
-  /** The service takes all submitted lists. */
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
       const { machineId } = list;
@@ -211,7 +208,6 @@ describe('orders and the lists of machines', () => {
     jest.spyOn(equipment, 'machineOf').mockImplementation((each) => map.machineOf(each));
   };
 
-  /** The service lists only the machine M-1. */
   const listFirstAlone = (): void => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');

@@ -41,7 +41,6 @@ describe('Equipment', () => {
       providers: [Equipment, UnmappedWorkCentres],
     })
     class EquipmentAlone {}
-    // Checks the file that often.
     const everyMs = globalThis.setInterval;
     jest
       .spyOn(globalThis, 'setInterval')

@@ -28,7 +28,6 @@ export class ListWatermarks {
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [`${topicPrefix}${TOPICS.workOrderLists}`],
       transactionalIdPrefix: groupId,
-      // A bare number is the shortest form.
       format: (issuedAt) => issuedAt,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {

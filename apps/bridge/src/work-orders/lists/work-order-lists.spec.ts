@@ -49,7 +49,6 @@ describe('WorkOrderLists', () => {
   let service: StubService;
   let bridge: INestApplicationContext;
   let lists: WorkOrderLists;
-  /** The lists in each request to the service. */
   let requests: { machineId: string; workingOrders: string[] }[][];
   let answer: () => Promise<void>;
   let watermarks: Map<string, number>;
@@ -126,7 +125,6 @@ describe('WorkOrderLists', () => {
     return sent;
   };
 
-  /** Hands the message over and waits for its end. */
   const finished = async (...message: Parameters<typeof send>): Promise<CommandResult[]> => {
     const { end, results } = send(...message);
     expect(await end).toBe('finished');

@@ -26,7 +26,6 @@ import { ASSIGNMENT_CHANGES, type AssignmentChange, OrderQueues } from './order-
  */
 @Injectable()
 export class Assignments {
-  /** Operations by machine and order, in the partition of their changes. */
   readonly topic: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
   /** Outcomes for an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (target, results) =>

@@ -144,7 +144,6 @@ export class DeadLetterAggregator {
     }
   }
 
-  /** Ends all refusals with one dead letter. */
   private finishRefusals(refusals: readonly Arrived[], target: OutcomeTarget): void {
     const [first, ...others] = refusals;
     if (first === undefined) return;

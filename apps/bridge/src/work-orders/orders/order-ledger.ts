@@ -46,7 +46,6 @@ interface PartitionOrders {
  */
 @Injectable()
 export class OrderLedger {
-  /** Orders by id, in the partition they are relayed to. */
   readonly topic: KeyedState<KnownOrder, PartitionOrders>;
   private readonly logger = new Logger('OrderLedger');
 

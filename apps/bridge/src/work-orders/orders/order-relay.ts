@@ -96,7 +96,6 @@ export class OrderRelay {
     return { relayed, faults };
   }
 
-  /** One record for each partition. */
   relayRecords(relayed: readonly RelayedOrder[]): OutboundRecord[] {
     const byPartition = groupBy(relayed, ({ orderId }) => this.queues.partitionOfOrder(orderId));
     return [...byPartition].map(([partition, orders]) =>

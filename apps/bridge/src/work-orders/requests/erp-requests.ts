@@ -35,7 +35,6 @@ export class WaitingRequest implements LaneRequest {
   constructor(
     readonly request: OrderRequest,
     readonly message: InboundMessage,
-    /** Records to be written with its end. */
     readonly ending: readonly OutboundRecord[],
     readonly sinceMs: number,
   ) {

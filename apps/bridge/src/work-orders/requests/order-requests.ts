@@ -47,14 +47,9 @@ export class OrderRequests implements OnModuleDestroy {
   ) {
     const hold = (this.hold = controls.holdOf('work-orders'));
     const { all } = settings.erp.enrichment;
+    const context = { settings, tracing, hold, mapping, clock };
     this.erps = new Map(
-      all.map((rule) => {
-        const context = { settings, tracing, hold, mapping, clock };
-        const erp = new ErpRequests(rule, context, (waiting, reply) => {
-          this.handleReply(waiting, reply);
-        });
-        return [rule.name, erp];
-      }),
+      all.map((rule) => [rule.name, new ErpRequests(rule, context, this.handleReply)]),
     );
     this.stopReviews = everyRealMs(REVIEW_MS, () => this.deferLate());
   }
@@ -95,15 +90,11 @@ export class OrderRequests implements OnModuleDestroy {
     for (const erp of this.erps.values()) erp.dropLost();
   };
 
-  private handleReply(waiting: WaitingRequest, reply: Reply): void {
-    if (reply.kind !== 'orders') {
-      this.finishRequest(waiting, [reply]);
-      return;
-    }
-    void this.relayAnswer(waiting, reply).catch((error: unknown) =>
-      waiting.message.fail(error, true),
-    );
-  }
+  private readonly handleReply = (waiting: WaitingRequest, reply: Reply): void => {
+    const { message } = waiting;
+    if (reply.kind !== 'orders') this.finishRequest(waiting, [reply]);
+    else void this.relayAnswer(waiting, reply).catch((error: unknown) => message.fail(error, true));
+  };
 
   /** Relays the order to the ledger as if the message had contained it. */
   private async relayAnswer(

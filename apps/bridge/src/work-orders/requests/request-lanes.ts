@@ -36,7 +36,6 @@ export class RequestLanes<W extends LaneRequest> {
     return this.queue.nextDueMs(nowMs);
   }
 
-  /** All waiting requests, without those with a GET under way. */
   waitingRequests(): Iterable<W> {
     return this.queue.allWaiting();
   }
