@@ -150,7 +150,7 @@ const DELETE_EVERY_MS = 30_000;
 const TURNS_LEFT_OUT = 120;
 
 /** What to do if a queue that determines partitions has grown all the same: queued orders would get lost. */
-const LEDGER_BEGINS_ANEW =
+const RECREATE_LEDGER =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
   'ledger (machine-bridge.orders.v1, …order-requests.v1, …relayed-orders.v1, …order-refusals.v1, …assignment-changes.v1 ' +
   'and …assignments.v1), start, and have the ERP send its open orders again';
@@ -233,7 +233,7 @@ export class OrderQueues implements OnModuleDestroy {
       kafka: this.kafka,
       name: this.fullName(topic),
       inputs: [this.fullName(queue)],
-      placement: { topic: this.fullName(queue), whenGrown: LEDGER_BEGINS_ANEW },
+      placement: { topic: this.fullName(queue), whenGrown: RECREATE_LEDGER },
       transactionalIdPrefix: this.settings.kafka.groupId,
     });
   }
