@@ -67,7 +67,7 @@ function failedProbe(machineId: string, more: Partial<CallFailure> = {}): CallFa
 }
 
 function failAll(breaker: Breaker, machineIds: string, nowMs = 0): boolean[] {
-  return [...machineIds].map((machineId) => breaker.recordFailure(failureOf(machineId), nowMs));
+  return Array.from(machineIds, (machineId) => breaker.recordFailure(failureOf(machineId), nowMs));
 }
 
 function openBreaker(random: () => number): Breaker {
