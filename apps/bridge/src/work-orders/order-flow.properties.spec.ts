@@ -89,11 +89,11 @@ const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
 const queues = new OrderQueues(settings, kafka);
 Object.assign(queues, {
-  known: () => Promise.resolve(),
-  ofOrder: (id: string) => partitionOf(ORDERS, id),
-  ofMachine: (id: string) => partitionOf(MACHINES, id),
+  readPartitionCounts: () => Promise.resolve(),
+  partitionOfOrder: (id: string) => partitionOf(ORDERS, id),
+  partitionOfMachine: (id: string) => partitionOf(MACHINES, id),
   /** Ended records are not read again: the topic may do without tombstones. */
-  endOf: () => [],
+  tombstone: () => [],
 });
 
 interface Ended {

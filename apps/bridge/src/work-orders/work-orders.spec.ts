@@ -95,8 +95,13 @@ describe('orders and the lists of machines', () => {
     jest.spyOn(flow, 'submitCommand').mockImplementation((_, list, answers) => {
       lists.push({ list, answers });
     });
-    const known = (): Promise<void> => Promise.resolve();
-    const queues = { known, ofOrder: partitionOf, ofMachine: () => 0, endOf: () => [] };
+    const readPartitionCounts = (): Promise<void> => Promise.resolve();
+    const queues = {
+      readPartitionCounts,
+      partitionOfOrder: partitionOf,
+      partitionOfMachine: () => 0,
+      tombstone: () => [],
+    };
     Object.assign(bridge.get(OrderQueues), queues);
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).topic.own(ownedState<KnownOrder>(undefined, { partition }));

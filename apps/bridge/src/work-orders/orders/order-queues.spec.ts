@@ -15,7 +15,7 @@ const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
 
 describe('a record of a queue', () => {
   const queues = new OrderQueues(settings, createKafka(settings.kafka));
-  Object.assign(queues, { known: () => Promise.resolve(), endOf: () => [] });
+  Object.assign(queues, { readPartitionCounts: () => Promise.resolve(), tombstone: () => [] });
   const taken: unknown[] = [];
   const take = (_message: InboundMessage, content: unknown): void => {
     taken.push(content);
