@@ -1,15 +1,15 @@
 /**
- * Kafka for the rest of the house: kafkajs is used here and nowhere else. Folders depend downwards only:
+ * Kafka for all libs and apps; only this lib imports kafkajs. Folders import only those below them in this list:
  *
  * - `consumer` owns the membership in the group and the assigned partitions of input topics. A message is *waiting*
- *   (fetched), *in flight* (with its controller), then *finished* in a transaction or *abandoned*. Nothing of a
- *   partition is handed over until the progress of earlier owners is read and its state is restored; it is *paused*
- *   while its buffer is full, and *revoked* when the group gives it to another process.
- * - `keyed-state` owns what the bridge remembers, a compacted topic for each kind. A partition is *fencing*,
- *   *restoring*, *owned*; a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
- * - `producer` writes: idempotently, or in transactions, such as those of an input partition: *fencing*, *reading
- *   progress*, *running*, *closed* (`partition-transactions.ts`). It owns the shape of dead letters.
- * - `reading` reads topics from one end to the other, or follows them, and commits nothing.
+ *   (fetched), *in flight* (with its controller), then *finished* in a transaction or *abandoned*. A partition hands
+ *   messages over once the progress of earlier owners is read and its state restored; it is *paused* while its buffer
+ *   is full, and *revoked* when the group assigns it to another process.
+ * - `keyed-state` keeps state in compacted topics, one for each kind. A partition is *fencing*, *restoring*, *owned*;
+ *   a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
+ * - `producer` writes records, idempotently or in transactions. The transactions of an input partition are *fencing*,
+ *   *reading progress*, *running*, *closed* (`partition-transactions.ts`). It owns the shape of dead letters.
+ * - `reading` reads topics from one end to the other, or follows them. It commits no offsets.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.
  */
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';

@@ -16,14 +16,14 @@ import {
 } from '#libs/kafkajs-patches';
 import { isProtocolError } from './protocol-error.js';
 
-/** How a client's connections are secured, and which of the files for it cannot be used as they are. */
+/** Security of a client's connections, and problems of the files that it uses. */
 export interface ConnectionSecurity {
   config: Pick<KafkaConfig, 'ssl' | 'sasl' | 'socketFactory'>;
-  /** Reads files that have changed. Each problem names a setting, never a value. */
+  /** Reads changed files again; each problem names a setting, never a value. */
   fileProblems: () => string[];
 }
 
-/** Looks certificates, keys and passwords up for each new connection: files may be replaced. Open connections stay. */
+/** Reads certificates, keys and passwords for each new connection, as files may be replaced; open connections stay. */
 export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecurity {
   const tlsFiles = tls && new WatchedFiles(tls);
   const login = sasl && new WatchedFiles(sasl);
@@ -40,9 +40,9 @@ export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecur
 }
 
 /**
- * The present value of settings that are in files: read again when a file has changed, kept while what the files have
- * cannot be used. Files are looked at when the value is asked for: Kubernetes replaces a mounted secret by switching a
- * link, which a watch on the file does not see.
+ * Current value of settings in files: read again when a file has changed, kept while the files cannot be used. Files
+ * are checked whenever the value is requested: Kubernetes replaces a mounted secret by switching a link, which a
+ * watch on the file does not see.
  */
 class WatchedFiles<T> {
   private readonly logger = new Logger('KafkaFiles');
@@ -57,10 +57,10 @@ class WatchedFiles<T> {
   current(): T {
     const { files } = this.settings;
     let versions = versionOf(files);
-    // While there is a problem it is tried each time: a right to read that is granted need not show as a change.
+    // With a problem, the files are read each time: a newly granted right to read need not show as a change.
     if (versions === this.seen && this.problem === undefined) return this.value;
     let problem = this.read();
-    // Several files may be in the middle of being replaced: a certificate is read beside the key of another.
+    // Several files may be being replaced: one read may combine a certificate with the key of another.
     for (let attempt = 0; problem !== undefined && attempt < READ_ATTEMPTS; attempt += 1) {
       const before = versions;
       versions = versionOf(files);
@@ -105,7 +105,7 @@ function mechanismOf(login: WatchedFiles<KafkaSaslSettings>): NonNullable<KafkaC
   const tokens = new LoginTokens();
   return {
     mechanism,
-    // One login is made with one password, whatever the file has meanwhile.
+    // One login uses one password, even if the file changes meanwhile.
     authenticationProvider: (connection) => {
       const settings = login.current();
       return settings.mechanism === 'oauthbearer'
@@ -117,9 +117,9 @@ function mechanismOf(login: WatchedFiles<KafkaSaslSettings>): NonNullable<KafkaC
 
 type TokenLogin = Extract<KafkaSaslSettings, { mechanism: 'oauthbearer' }>;
 
-/** The OAuth server has no token for the login, or the broker refuses it; the message has no secret. */
+/** The OAuth server issues no token for the login, or the broker refuses it. The message contains no secret. */
 class TokenLoginError extends Error {
-  /** kafkajs need not try it again at once: its clients are replaced, with growing pauses. */
+  /** kafkajs need not retry at once: its clients are replaced with growing pauses. */
   readonly retriable = false;
 
   constructor(
@@ -131,7 +131,7 @@ class TokenLoginError extends Error {
   }
 }
 
-/** kafkajs gives a login ten seconds. */
+/** Less than the ten seconds that kafkajs gives a login. */
 const TOKEN_REQUEST_TIMEOUT_MS = 4000;
 
 /** Tokens of one OAuth client for all connections, renewed before they expire. */
@@ -147,7 +147,7 @@ class LoginTokens {
     throw new TokenLoginError('NO_TOKEN', answer.why);
   }
 
-  /** Has another token obtained for the login after this one; how often is limited. */
+  /** Requests another token for later logins; limited in frequency. */
   async refused(token: string): Promise<void> {
     await (await this.source)?.replace(token, 401);
   }
@@ -155,10 +155,10 @@ class LoginTokens {
   private sourceOf(client: KafkaOAuthClient): Promise<RenewedTokenSource> {
     const { proxy, ...credentials } = client;
     if (this.source !== undefined && this.client === client) return this.source;
-    // the secret in the file is another one
+    // The secret in the file has changed.
     void this.source?.then((former) => former.close());
     this.client = client;
-    // loaded where it is needed: the terminal has no other use for an HTTP client
+    // Loaded on demand: the terminal has no other use for an HTTP client.
     this.source = import('#libs/access-tokens').then(({ openClientCredentials }) =>
       openClientCredentials(credentials, { timeoutMs: TOKEN_REQUEST_TIMEOUT_MS, proxy }),
     );
@@ -169,8 +169,8 @@ class LoginTokens {
 type SaslConnection = AuthenticationProviderArgs;
 
 /**
- * SASL OAUTHBEARER (RFC 7628). kafkajs's own login takes the challenge, by which a broker refuses a token, for
- * success: its next request would end the connection without a reason. @throws TokenLoginError
+ * SASL OAUTHBEARER (RFC 7628). kafkajs's own login takes the challenge with which a broker refuses a token for
+ * success: its next request would then end the connection without a reason. @throws TokenLoginError
  */
 async function logInByToken(
   tokens: LoginTokens,
@@ -183,7 +183,7 @@ async function logInByToken(
   const challenge = await exchange(connection, `n,,\x01${pairs}\x01`);
   if (challenge === '') return;
   void tokens.refused(token);
-  // The exchange ends with an answer to the challenge, whose own answer is the refusal.
+  // The client ends the exchange by answering the challenge; the broker then refuses the login.
   await exchange(connection, '\x01');
   throw new TokenLoginError('TOKEN_REFUSED', challenge);
 }
@@ -201,7 +201,7 @@ async function exchange({ saslAuthenticate }: SaslConnection, message: string): 
     });
     return answer ?? '';
   } catch (error) {
-    // a connection that broke stays what it is
+    // A broken connection keeps its error.
     throw isProtocolError(error) ? new TokenLoginError('TOKEN_REFUSED', error.message) : error;
   }
 }

@@ -25,7 +25,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     "the broker's certificate is for other hosts: KAFKA_BROKERS, and the broker's advertised.listeners, " +
       'must name it as its certificate does',
   ],
-  // The wording of the library in between differs, that of the alert does not.
+  // The wording of the TLS library varies, that of the alert does not.
   [
     /^ERR_SSL_.*ALERT_(BAD_CERTIFICATE|CERTIFICATE_|UNSUPPORTED_CERT|UNKNOWN_CA)/,
     CLIENT_CERTIFICATE,
@@ -67,11 +67,11 @@ interface KafkaFailure extends Error, AboutTopic {
   code?: unknown;
   type?: unknown;
   broker?: unknown;
-  /** The failures of topics that are created together. */
+  /** Failures of topics created in one request. */
   errors?: readonly CreateTopicFailure[];
 }
 
-/** Why a request failed, for operators: settings by name, never by value; rights and topics by name; else as it is. */
+/** Describes a failed request for operators: settings by name, never by value; rights and topics by name. */
 export function describeKafkaFailure(error: unknown, asked: Asked = {}): string {
   let known = asked;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -88,32 +88,32 @@ export function describeKafkaFailure(error: unknown, asked: Asked = {}): string 
   return String(error);
 }
 
-/** kafkajs's errors of a broker that takes no connection, or takes one and is silent. */
+/** kafkajs's errors for a broker that accepts no connection, or accepts one and does not answer. */
 const NO_ANSWER: readonly string[] = ['Broker not connected', 'Connection timeout'];
 
 function adviceOf(error: KafkaFailure): string | undefined {
   if (NO_ANSWER.includes(error.message)) return SILENT;
-  // Node reports it by the code of a connection that broke, which may be anything.
+  // Node reports it under the code of a broken connection, which varies.
   if (error.message.includes('before secure TLS connection was established')) return NO_TLS;
   const marks = [error.code, error.type, error.name].filter((mark) => typeof mark === 'string');
   return ADVICE.find(([pattern]) => marks.some((mark) => pattern.test(mark)))?.[1];
 }
 
-/** The code in place of OpenSSL's message, which is of use to its authors only. */
+/** The code in place of OpenSSL's message, which does not help an operator. */
 function detailOf({ code, broker, message }: KafkaFailure): string {
   const what = typeof code === 'string' && code.startsWith('ERR_SSL_') ? code : message.trim();
   return typeof broker === 'string' ? `${broker}: ${what}` : what;
 }
 
-/** The request that failed, as far as the caller knows more than the error has. */
+/** The failed request, where the caller knows more than the error says. */
 export interface Asked {
-  /** The right on topics that it needs, beside Describe. */
+  /** The right on topics that it needs besides Describe. */
   right?: 'Read' | 'Write' | 'Alter' | 'Delete';
-  /** Its topics, by their full names. */
+  /** Full names of its topics. */
   topics?: readonly string[];
 }
 
-/** An error that carries the same about its request. */
+/** An error with the same data about its request. */
 export interface AboutTopic {
   readonly right?: Asked['right'];
   readonly topic?: string;
@@ -123,14 +123,14 @@ const ON_GROUPS = 'Read on groups whose names begin with that of KAFKA_GROUP_ID'
 const ON_TRANSACTIONAL_IDS =
   'Write and Describe on transactional ids whose names begin with that of KAFKA_GROUP_ID';
 
-/** Advice on a broker's answer, by its type or the name of kafkajs's error; undefined where that is clear by itself. */
+/** Advice on a broker's answer, by its type or the name of kafkajs's error; undefined if it is clear by itself. */
 function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | undefined {
   const named = topics.length > 1 ? `one of ${topics.join(', ')}` : topics.join('');
   switch (type) {
     case 'TOPIC_AUTHORIZATION_FAILED':
       return `a right is missing: ${needed(right)} on ${named || 'one of the topics'}`;
     case 'OPERATION_NOT_ATTEMPTED':
-      // the answer names one of several topics, which need not be the one that is refused
+      // The answer names one of several topics, not necessarily the one at fault.
       return named && `a right is missing: ${needed(right)} on ${named}`;
     case 'GROUP_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_GROUPS}`;
@@ -139,7 +139,7 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_TRANSACTIONAL_IDS}`;
     case 'KafkaJSGroupCoordinatorNotFound':
-      // kafkajs does not pass on why
+      // kafkajs drops the reason.
       return (
         'no broker names the coordinator: if that goes on, a right may be missing: ' +
         `${ON_GROUPS}, or ${ON_TRANSACTIONAL_IDS}`
@@ -166,7 +166,7 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
     case 'INVALID_TRANSACTION_TIMEOUT':
-      // kafkajs names another setting
+      // kafkajs's message names another setting.
       return 'the brokers let no transaction last as long as it may have to: raise their transaction.max.timeout.ms to 30000';
     case 'INVALID_SESSION_TIMEOUT':
       return 'the brokers take no sessions of 8 s: their group.min.session.timeout.ms has to be 8000 or less, group.max.session.timeout.ms no less';
@@ -191,7 +191,7 @@ function needed(right: Asked['right']): string {
 
 const NO_RIGHT = 'a right is missing: Create, or Describe where there are such topics already';
 
-/** Why a topic is not created, by the type of the broker's answer. */
+/** Reasons why a topic is not created, by the type of the broker's answer. */
 const CREATE_TOPIC_ADVICE = new Map([
   ['TOPIC_AUTHORIZATION_FAILED', NO_RIGHT],
   ['CLUSTER_AUTHORIZATION_FAILED', NO_RIGHT],
@@ -215,7 +215,7 @@ const CREATE_TOPIC_ADVICE = new Map([
 ]);
 const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS';
 
-/** kafkajs's error of one of several topics. */
+/** kafkajs's error for one of several topics. */
 interface CreateTopicFailure extends Error {
   type?: unknown;
   topic?: unknown;

@@ -6,9 +6,9 @@ import { allEnded, withAdmin } from './with-admin.js';
 export interface TopicDescription {
   name: string;
   partitions: number;
-  /** The number in the partition with the fewest. */
+  /** Replicas of the partition with the fewest. */
   replicas: number;
-  /** The topic's configuration by name; empty where it may not be read, which takes the right to DescribeConfigs. */
+  /** Configuration by name; empty without the right to DescribeConfigs. */
   config: ReadonlyMap<string, string>;
 }
 
@@ -51,13 +51,13 @@ async function readableConfigs(
     return await configsOf(admin, names, CONFIG_NAMES);
   } catch {
     if (names.length === 1) return new Map();
-    // One topic that may not be read fails the request for all.
+    // One topic without the right fails the request for all.
     const each = await allEnded(names.map((name) => readableConfigs(admin, [name])));
     return new Map(each.flatMap((configs) => [...configs]));
   }
 }
 
-/** Asks the brokers, without creating them, why they would not create these topics; in words, by name. */
+/** Validates the creation of topics without creating them; returns by name why the brokers refuse some. */
 export async function refusedTopics(
   kafka: KafkaClient,
   topics: readonly TopicSpecification[],

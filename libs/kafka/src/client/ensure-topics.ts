@@ -6,22 +6,22 @@ import type { Admin, KafkaClient, TopicConfig } from './kafka-port.js';
 import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
-/** A topic the bridge needs, by its full name (prefix included). */
+/** A topic that the bridge needs. */
 export interface TopicSpecification {
   name: string;
-  /** Of the last, nothing is removed but what is deleted up to an offset, or has a tombstone. */
+  /** `compact,delete` is created without retention: records go by tombstone or by deletion up to an offset. */
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
-  /** Bytes; larger than the broker's default where records carry more than the input did. */
+  /** Bytes; larger than the broker's default if records carry more than the input did. */
   maxMessageBytes?: number;
-  /** After so long a segment of the log is closed: only closed ones are compacted. */
+  /** Age at which a segment of the log is closed: only closed ones are compacted. */
   segmentMs?: number;
-  /** Records are kept for so long; without it, as the brokers have it. */
+  /** Time for which records are kept; by default the brokers' setting. */
   retentionMs?: number;
-  /** It is created with so many; as the others where it is not set. */
+  /** Partitions at creation; by default as many as other topics. */
   partitions?: number;
-  /** Has at least as many partitions as each of these: what belongs together is owned together, by partition. */
+  /** It has at least as many partitions as each of these topics: one process owns equal partition numbers of all. */
   asWideAs?: readonly string[];
-  /** As `asWideAs`, but never widened later: a key's hash shares its records out. */
+  /** Like `asWideAs`, but never widened later: the hash of a key chooses the partition. */
   createdAsWideAs?: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export class MissingTopicsError extends Error {
   }
 }
 
-/** Creates missing topics; warns of those whose policy deletes what they are to keep. @throws MissingTopicsError */
+/** Creates missing topics; warns if a policy deletes records that must be kept. @throws MissingTopicsError */
 export async function ensureTopics(
   kafka: KafkaClient,
   topics: readonly TopicSpecification[],
@@ -65,7 +65,7 @@ export async function ensureTopics(
   });
 }
 
-/** The partitions of each topic by its name; default all topics. */
+/** Number of partitions of each topic by name; by default of all topics. */
 async function partitionCounts(
   admin: Admin,
   names: readonly string[] = [],
@@ -74,7 +74,7 @@ async function partitionCounts(
   return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
 }
 
-/** All in one request: a broker that makes the logs of earlier ones does not know those of a later one until then. */
+/** All in one request: a broker that is still creating earlier topics does not know later ones. */
 async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
@@ -87,7 +87,7 @@ async function createMissing(
     const widths = models?.map((model) => existing.get(model) ?? partitions) ?? [own];
     return createTopicConfig(topic, Math.max(...widths));
   });
-  // Another process may create them at the same time: kafkajs answers false for "already exists".
+  // Another process may create them at the same time: kafkajs returns false for "already exists".
   await admin.createTopics({ waitForLeaders: false, topics: wanted });
   await untilAsWide(
     admin,
@@ -123,7 +123,7 @@ export function createTopicConfig(topic: TopicSpecification, partitions: number)
 const VISIBLE_DEADLINE_MS = 10_000;
 const VISIBLE_POLL_MS = 50;
 
-/** Names the topic of an answer, which kafkajs does not. */
+/** Adds the topic to a broker's answer, which kafkajs leaves out. */
 class TopicError extends Error implements AboutTopic {
   constructor(
     readonly topic: string,
@@ -135,7 +135,7 @@ class TopicError extends Error implements AboutTopic {
   }
 }
 
-/** The topics for whose sake {@link ensureTopics} has failed, where it may neither see nor create them. */
+/** Topics that {@link ensureTopics} may neither describe nor create. */
 export function deniedTopics(error: unknown): readonly string[] {
   const { errors = [error] } = error as { errors?: readonly unknown[] };
   return errors.flatMap((each) => {
@@ -145,12 +145,12 @@ export function deniedTopics(error: unknown): readonly string[] {
   });
 }
 
-/** Adds partitions; only to topics that are not partitioned by key, because keys would change their partition. */
+/** Adds partitions. Only for topics not partitioned by key: keys would change their partition. */
 async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
   try {
     await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });
   } catch (error) {
-    // Another process has widened it meanwhile, which may not show yet.
+    // Another process has widened it meanwhile, and this broker may not know that yet.
     if (!isProtocolError(error) || error.type !== 'INVALID_PARTITIONS') {
       throw new TopicError(name, 'Alter', error);
     }
@@ -164,7 +164,7 @@ interface NarrowTopic {
   count: number;
 }
 
-/** The topics with fewer partitions than those that they must be as wide as. */
+/** Topics with fewer partitions than those they must be as wide as. */
 function narrowTopics(
   topics: readonly { name: string; asWideAs?: readonly string[] }[],
   present: ReadonlyMap<string, number>,
@@ -194,11 +194,11 @@ async function areAsWide(admin: Admin, names: readonly string[], count: number):
         partitions.length >= count && partitions.every(({ leader }) => leader >= 0),
     );
   } catch (error) {
-    // A topic that is just being made is not known yet, or has no leader.
+    // A topic that is being created is unknown, or has no leader yet.
     if (isProtocolError(error) && error.retriable) return false;
     const [only = ''] = names;
     if (names.length === 1) throw new TopicError(only, undefined, error);
-    // Kafka's answer does not name the one at fault.
+    // Kafka's answer does not name the topic at fault.
     for (const name of names) await areAsWide(admin, [name], count);
     return false;
   }
@@ -217,7 +217,7 @@ async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<vo
       topics,
     });
   } catch (error) {
-    // To read it takes the right to DescribeConfigs, which nothing else does.
+    // Reading it takes the right to DescribeConfigs, which the bridge needs for nothing else.
     logger.debug({ msg: 'cleanup policies not read', error: describeKafkaFailure(error) });
   }
 }
@@ -233,7 +233,7 @@ async function withDeletion(admin: Admin, kept: readonly string[]): Promise<stri
   });
 }
 
-/** The settings with these names by topic. @throws also where one of the topics may not be read */
+/** Values of these settings by topic. @throws also without the right for one of the topics */
 export async function configsOf(
   admin: Admin,
   topics: readonly string[],

@@ -14,12 +14,12 @@ import {
 } from '#libs/kafkajs-patches';
 import { type ConnectionSecurity, secureConnections } from './connection-security.js';
 
-/** One configured client; consumers, producers and admins are made from it. */
+/** A configured client, which makes consumers, producers and admins. */
 export type ConfiguredKafka = Kafka & Pick<ConnectionSecurity, 'fileProblems'>;
 
 export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   registerCompressionCodecs();
-  // What reads batches is kafkajs's for all its clients: there is one bound in a process.
+  // One limit for the process: all of kafkajs's clients share the code that reads batches.
   batchUnpacker.maxBytes = settings.maxUnpackedBatchBytes;
   const security = secureConnections(settings);
   const config: KafkaConfig = {
@@ -36,8 +36,8 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
 }
 
 /**
- * One after the other, whichever client connects: processes do not all begin with the first, and no client comes back
- * again and again to one that takes requests and is silent.
+ * Names the brokers one at a time, in turn over all clients: processes do not all begin with the first broker, and no
+ * client returns again and again to one that accepts connections but does not answer.
  */
 function inTurn(brokers: readonly string[]): () => string[] {
   let next = Math.floor(Math.random() * brokers.length);
@@ -47,18 +47,18 @@ function inTurn(brokers: readonly string[]): () => string[] {
   };
 }
 
-/** Said of every idempotent producer that has limited retries, though its owner retries without a limit. */
+/** kafkajs's warning for each idempotent producer with limited retries; its owner retries without a limit. */
 const RETRIES_LIMITED =
   'Limiting retries for the idempotent producer may invalidate EoS guarantees';
 
-/** A transaction begins while the coordinator still ends the one before, as it often does for milliseconds. */
+/** The coordinator is still ending the previous transaction, as it often does for milliseconds. */
 const TRANSACTION_BEFORE = 'another concurrent operation on the same transaction';
 
-/** While Kafka is away, each of dozens of connections says so several times a second. */
+/** While Kafka is away, each of dozens of connections logs several lines a second. */
 const SAME_LINE_EVERY_MS = 10_000;
 const MOST_LINES_KNOWN = 100;
 
-/** kafkajs reports as an error what it retries by itself; only what it gives up on reaches us as one. */
+/** kafkajs logs errors that it retries itself; those that it gives up reach its callers. */
 const toNestLogger: logCreator = () => {
   const logger = new Logger('kafkajs');
   const known = new Map<string, { loggedMs: number; leftOut: number }>();
@@ -85,7 +85,7 @@ const toNestLogger: logCreator = () => {
 
 const compress = promisify<Buffer, Buffer>(gzip);
 
-/** Codecs for what kafkajs itself compresses or unpacks, with a bound: it brings gzip alone, without one. */
+/** Bounded codecs for data that kafkajs itself compresses or unpacks: it comes with gzip alone, without a bound. */
 function registerCompressionCodecs(): void {
   const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
   const codecs: Record<number, () => object> = CompressionCodecs;

@@ -1,15 +1,15 @@
 import type * as Kafkajs from '#libs/kafkajs-patches';
 
 /**
- * What libs/kafka asks of a Kafka client. kafkajs with its patches is the only implementation; a move to another client
- * has to provide this part of it:
+ * The part of a Kafka client that libs/kafka uses. kafkajs with its patches is the only implementation; another
+ * client would have to provide:
  *
- * - a group membership with an assignor of the bridge's own and calls before a member joins, syncs and leaves
+ * - membership in a group with our own assignor, and hooks before a member joins, syncs and leaves
  *   (`consumer/group-consumer.ts`);
- * - batches of one partition, with the offsets of records that are no message; pause, resume and seek by partition;
- * - raw records: bytes of key and value, headers in their order ({@link FetchedRecord});
+ * - batches of one partition, with the offsets of records that are not messages; pause, resume and seek by partition;
+ * - raw records: bytes of key and value, headers in order ({@link FetchedRecord});
  * - transactions of records and of offsets with metadata (`producer/transactional-writer.ts`);
- * - idempotent sends, with the records that a failed one has not sent (`producer/idempotent-producer.ts`);
+ * - idempotent sends that return the unsent records of a failed one (`producer/idempotent-producer.ts`);
  * - administration of topics, offsets and groups.
  */
 export interface KafkaClient {
@@ -18,22 +18,22 @@ export interface KafkaClient {
   producer(config: Kafkajs.ProducerConfig): Producer;
 }
 
-/** The partitions that a rebalance has assigned to this process, by topic. */
+/** Partitions that a rebalance has assigned to this process, by topic. */
 export type PartitionAssignment = ReadonlyMap<string, readonly number[]>;
 
-/** Control of the fetch of a partition that is assigned. */
+/** Control of the fetch of an assigned partition. */
 export interface FetchControl {
   pause(topic: string, partition: number): void;
   resume(topic: string, partition: number): void;
   seek(topic: string, partition: number, offset: number): void;
 }
 
-/** As much of a fetch's answer about a partition as says from where, and how far, it can be read. */
+/** The ends of a partition in a fetch's answer. */
 export interface FetchedEnds {
   partition: number;
   highWatermark: string;
   lastStableOffset: string;
-  /** Of the oldest record that is left, as kafkajs calls it; older brokers do not say it. */
+  /** Offset of the oldest remaining record, under kafkajs's name; older brokers do not send it. */
   lastStartOffset?: string;
 }
 

@@ -13,7 +13,7 @@ export async function withAdmin<T>(
   }
 }
 
-/** As `Promise.all`, but rejects once all have ended: what is asked after a disconnect leaves a connection open. */
+/** Like `Promise.all`, but rejects once all have ended: a request after a disconnect would leave a connection open. */
 export async function allEnded<T extends readonly unknown[] | []>(
   asked: T,
 ): Promise<{ -readonly [Each in keyof T]: Awaited<T[Each]> }> {

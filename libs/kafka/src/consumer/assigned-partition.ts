@@ -11,14 +11,14 @@ import type { TransactionEntry } from '../producer/pending-entries.js';
 import { type MessageContext, PartitionMessage } from './inbound-message.js';
 import { PartitionProgress } from './partition-progress.js';
 
-/** How much of a partition may be unfinished before nothing more of it is fetched. */
+/** Limits of unfinished messages of a partition. At a limit its fetch is paused. */
 export interface PartitionLimits {
-  /** Fetched messages that others have not overtaken. */
+  /** Fetched messages that are not overtaken. */
   maxUnfinished: number;
   /** Overtaken messages of all partitions, which wait for few machines; each partition may have `maxUnfinished`. */
   maxOvertaken: number;
   maxUnfinishedBytes: number;
-  /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
+  /** Offsets from the lowest unfinished to the highest handed over: the most that a crash delivers again. */
   maxSpan: number;
 }
 
@@ -28,14 +28,14 @@ export type Transactions = Pick<
 >;
 
 export interface PartitionContext extends MessageContext {
-  /** Left out of the topics' names that messages carry. */
+  /** Removed from the topic names that messages carry. */
   topicPrefix: string;
   member: Pick<FetchControl, 'resume' | 'seek'>;
-  /** How many messages others have overtaken, of all partitions. */
+  /** Counts the overtaken messages of all partitions. */
   allOvertaken: () => number;
-  /** They have become fewer: other partitions may be resumed. */
+  /** Called when this partition has fewer overtaken messages: other partitions may be resumed. */
   overtakenFell: () => void;
-  /** Messages of all partitions that were deleted before they were read, by topic. */
+  /** Messages of all partitions that Kafka deleted before they were read, by topic. */
   lost: Map<string, number>;
   beginTransactions: (
     topic: string,
@@ -54,7 +54,7 @@ export interface PartitionBacklog {
   lag: number;
 }
 
-/** Why fetched messages are not handed over yet. */
+/** Reasons why fetched messages are not handed over. */
 type PauseReason = 'state' | 'progress' | 'rebalance';
 
 const MIB = 1024 * 1024;
@@ -64,26 +64,26 @@ const LIMITS: PartitionLimits = {
   maxUnfinishedBytes: 8 * MIB,
   maxSpan: 250_000,
 };
-/** The share of the limits at which a paused partition is resumed. */
+/** Share of the limits at which a paused partition is resumed. */
 const RESUME_AT = 0.5;
-/** Bounds of one turn of the event loop: parsing a whole fetch at once would hold up heartbeats and answers. */
+/** Limits of one turn of the event loop: parsing a whole fetch at once would hold up heartbeats and answers. */
 const CHUNK_MESSAGES = 64;
 const CHUNK_BYTES = 256 * 1024;
 /**
- * Messages in flight at most, and bytes of them, as a multiple of those that pause a partition; handing over goes on at
- * half of it. One batch may hold a hundred thousand messages, or 64 MiB of them, and each takes kilobytes, or its own
- * size several times over, until its outcome is written.
+ * Limit of messages in flight, and of their bytes, as a multiple of the limits that pause a partition; handing over
+ * goes on at half of it. A batch may hold 100,000 messages or 64 MiB, and each message takes kilobytes, or several
+ * times its own size, until its outcome is written.
  */
 const IN_FLIGHT_FACTOR = 2;
 const logger = new Logger('Consumer');
 
 /**
- * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and
- * is not committed yet.
+ * An input partition from its assignment until it is revoked or the process stops: the buffer of messages that are
+ * fetched and not yet committed.
  *
  * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or
- * abandoned. Handing over is paused for a {@link PauseReason}; fetching, while too much is waiting and in flight. A
- * message that is not finished when the partition is closed stays uncommitted and is delivered again to the next owner.
+ * abandoned. Handing over is paused for a {@link PauseReason}, the fetch while too many messages are waiting or in
+ * flight. Messages that are unfinished when the partition is closed are delivered again to the next owner.
  */
 export class AssignedPartition {
   private readonly closing = new AbortController();
@@ -95,7 +95,7 @@ export class AssignedPartition {
   readonly ends: LogEnds;
   readonly transactions: Transactions;
   private readonly pauseReasons = new Set<PauseReason>();
-  /** Back-pressure: too much is unfinished, nothing more is fetched. */
+  /** Back-pressure: the fetch is paused because too many messages are unfinished. */
   isFetchPaused = false;
   private isHandingOver = false;
   private isFull = false;
@@ -103,13 +103,13 @@ export class AssignedPartition {
   private inFlightBytes = 0;
   private readonly whenEmpty: (() => void)[] = [];
   private firstFetched: number | undefined;
-  /** The offset at which it must begin; undefined until the progress of earlier owners is read. */
+  /** The offset at which delivery must begin; undefined until the progress of earlier owners is read. */
   private begin: number | undefined;
   private hasBegun = false;
   private hasSought = false;
-  /** The offset that was last committed, by this process or an earlier owner. */
+  /** The latest offset committed by this process or an earlier owner. */
   private acknowledged = 0;
-  /** No fetch of the same log begins below this. */
+  /** Lower bound of the first offset in a fetch of the same log. */
   private floor = 0;
 
   /** @param isAnotherLog the topic was recreated or truncated: committed offsets belong to the former log */
@@ -120,7 +120,7 @@ export class AssignedPartition {
     isAnotherLog = false,
     private readonly limits = LIMITS,
   ) {
-    // Each message that waits for something listens to it: that is no leak.
+    // Each waiting message adds a listener: their number is no leak.
     setMaxListeners(0, this.revoked);
     this.input = topic.slice(context.topicPrefix.length);
     this.ends = new LogEnds(topic, partition, context.lost);
@@ -137,21 +137,21 @@ export class AssignedPartition {
           for (const message of entry.messages) this.messageEnded(message, 'finished');
       },
       entryDropped: ({ messages, isLast }: MessageEntry) => {
-        // of any other, the handler abandons the message
+        // Otherwise the message's handler abandons it.
         if (isLast) for (const message of messages) this.messageEnded(message, 'abandoned');
       },
       entryRefused: ({ messages, isLast }: MessageEntry, err) => {
         const [first] = messages;
         logger.error({ msg: 'outcome not written', topic, partition, offset: first?.offset, err });
-        // they end in the order of offsets, before those behind them
+        // Before later messages, so that they end in the order of offsets.
         for (const message of messages) message.recordsRefused(err, isLast);
       },
     });
   }
 
   /**
-   * Whether a fetch that begins there skips unfinished messages: this process may have asked for it when it owned the
-   * partition before. They are fetched once; where they are gone, the log itself begins later.
+   * Whether a fetch from `first` on would skip unfinished messages: it may stem from an earlier assignment to this
+   * process. The skipped ones are fetched once more; if they have been deleted, the log itself begins later.
    *
    * @param isEmpty the fetch has no message, and its end must not count
    */
@@ -170,10 +170,10 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
-   * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
-   * sent. Where something is committed, the end says nothing: that of a new leader may be behind for a moment. So a log
-   * that an unclean election has cut behind it is not recognised.
+   * Whether a fetch from `first` on is of another log: a recreated or truncated topic holds other messages under old
+   * offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is under
+   * way. With a committed offset, the high watermark proves nothing: a new leader's may lag for a moment. So a log
+   * that an unclean election has truncated above the committed offset is not recognised.
    */
   isAnotherLog(first: number): boolean {
     const { fetchedEnd } = this.progress;
@@ -181,12 +181,12 @@ export class AssignedPartition {
     return first < fetchedEnd && this.ends.highWatermark < fetchedEnd;
   }
 
-  /** A rebalance has left the partition here: it is fetched from the latest committed offset. */
+  /** Notes a rebalance that has left the partition here: kafkajs fetches it from the latest committed offset. */
   assignedAgain(): void {
     this.floor = this.acknowledged;
   }
 
-  /** Buffers a fetch, which ends before `end`, markers included; returns whether the partition must be paused. */
+  /** Buffers a fetch that ends before offset `end`, markers included; returns whether to pause the partition. */
   bufferFetched(records: readonly FetchedRecord[], end = 0): boolean {
     if (this.revoked.aborted) return false;
     const [first] = records;
@@ -200,13 +200,13 @@ export class AssignedPartition {
   get backlog(): PartitionBacklog {
     const { topic, partition } = this;
     const { position, size: messages } = this.progress;
-    // where a transaction stays open, nothing may be fetched for long
+    // While a producer's transaction stays open, nothing may be fetched for long.
     const from = position ?? this.begin;
     const lag = from === undefined ? 0 : Math.max(0, this.ends.end - from);
     return { topic, partition, messages, lag };
   }
 
-  /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */
+  /** Whether messages wait for state or progress. A rebalance does not count: it takes a moment. */
   get isWaiting(): boolean {
     return this.pauseReasons.has('state') || this.pauseReasons.has('progress');
   }
@@ -220,7 +220,7 @@ export class AssignedPartition {
     this.handOver();
   }
 
-  /** Hands nothing more over; resolves once every message in flight has ended. */
+  /** Stops handing over; resolves once every message in flight has ended. */
   async closeBuffer(reason: Error): Promise<void> {
     this.progress.dropWaiting();
     this.closing.abort(reason);
@@ -228,7 +228,7 @@ export class AssignedPartition {
     await new Promise<void>((resolve) => this.whenEmpty.push(resolve));
   }
 
-  /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
+  /** Records the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     message.span.end(how);
     const { overtaken } = this.progress;
@@ -242,7 +242,7 @@ export class AssignedPartition {
     if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
   }
 
-  /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
+  /** Takes over the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(left: CommittedProgress | undefined): void {
     this.begin = left?.begin;
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
@@ -279,7 +279,7 @@ export class AssignedPartition {
       });
   }
 
-  /** The share of the limits that is in flight: 1 would pause the partition by itself. */
+  /** The share of the limits that is in flight; 1 alone pauses the partition. */
   private get inFlightShare(): number {
     const { maxUnfinished, maxUnfinishedBytes } = this.limits;
     const messages = this.inFlight - this.progress.overtaken;
@@ -320,32 +320,32 @@ export class AssignedPartition {
 
 type MessageEntry = TransactionEntry<PartitionMessage>;
 
-/** The time-out of a transaction of Java's producers, unless they have another one. */
+/** The default `transaction.timeout.ms` of Java's producers. */
 const LOGGED_AFTER_MS = 60_000;
-/** Brokers let no transaction last longer (`transaction.max.timeout.ms`), unless told otherwise. */
+/** The default of brokers' `transaction.max.timeout.ms`. */
 const HANGS_AFTER_MS = 15 * 60_000;
-/** A partition that is paused is not fetched. */
+/** Age at which a report of an open transaction is out of date: a paused partition is not fetched. */
 const FORGOTTEN_AFTER_MS = 10_000;
 
-/** The ends of a partition's log: how far it can be read, and what was deleted before it was. */
+/** The ends of a partition's log: how far it can be read, and which messages were deleted before they were read. */
 class LogEnds {
-  /** The end of the partition, as the latest fetch has it. */
+  /** The end of the partition in the latest fetch. */
   highWatermark = 0;
-  /** As far as is known, also where nothing is fetched. */
+  /** The latest known end, also from admin requests while nothing is fetched. */
   end = 0;
-  /** Whatever was deleted below this is logged. */
+  /** Losses below this offset have been logged. */
   private lostUpTo = 0;
-  /** A producer's open transaction: nothing behind its first record is handed on, and nobody would know why. */
+  /** The first open transaction of a producer: Kafka delivers nothing from its first record on. */
   private open: { offset: number; sinceMs: number; seenMs: number; isLogged: boolean } | undefined;
 
   constructor(
     private readonly topic: string,
     private readonly partition: number,
-    /** What was lost so far, by topic. */
+    /** Lost messages so far, by topic. */
     private readonly lost: Map<string, number>,
   ) {}
 
-  /** Takes the ends as a fetch has them, before what it has fetched; all below `fetchedEnd` was fetched before. */
+  /** Records the ends in a fetch, before its records are buffered; everything below `fetchedEnd` was fetched before. */
   endsFetched(ends: FetchedEnds, fetchedEnd: number): void {
     this.highWatermark = Number(ends.highWatermark);
     this.end = this.highWatermark;
@@ -353,12 +353,12 @@ class LogEnds {
     if (fetchedEnd > 0) this.logLoss(fetchedEnd, Number(ends.lastStartOffset));
   }
 
-  /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
+  /** Records the end of the partition in an admin's answer, which may be older than the latest fetch. */
   endOffsetRead(highWatermark: number): void {
     this.end = Math.max(this.end, highWatermark);
   }
 
-  /** Logs and counts that Kafka has deleted what was not read yet, such as by retention. */
+  /** Logs and counts messages that Kafka deleted before they were read, by retention for example. */
   logLoss(offset: number, until: number): void {
     const from = Math.max(offset, this.lostUpTo);
     if (!(until > from)) return;
@@ -369,7 +369,7 @@ class LogEnds {
     logger.error({ msg, topic, partition, offset, until });
   }
 
-  /** Where a transaction lasts longer than brokers let it by default, in words. */
+  /** Topic, partition and offset of a transaction that lasts longer than brokers allow by default. */
   get hangingTransaction(): string | undefined {
     if (this.open === undefined) return undefined;
     const { offset, sinceMs, seenMs } = this.open;

@@ -9,17 +9,17 @@ import {
 interface FetchedFrom {
   topic: string;
   partition: number;
-  /** The offset of the first fetched record, be it a message or not. */
+  /** The offset of the first fetched record of any kind. */
   first: number;
-  /** The offset behind the last fetched record, be it a message or not. */
+  /** The offset after the last fetched record of any kind. */
   end: number;
 }
 
-/** The input partitions this process owns now. Only the consumer touches it. */
+/** The input partitions that this process owns. Only the consumer changes them. */
 export class AssignedPartitions {
   private readonly logger = new Logger('Consumer');
   private readonly owned = new Map<string, AssignedPartition>();
-  /** Messages that were deleted before they were read, by topic, also of partitions that were revoked since. */
+  /** Messages that Kafka deleted before they were read, by topic, including partitions revoked since. */
   readonly lost = new Map<string, number>();
   private areAllPaused = false;
   private readonly context: PartitionContext;
@@ -33,7 +33,7 @@ export class AssignedPartitions {
     };
   }
 
-  /** Drops revoked partitions after a rebalance, before anything more is committed for them. */
+  /** Drops the partitions that a rebalance has revoked, before anything more is committed for them. */
   revokeAllBut(assignment: PartitionAssignment): void {
     for (const [key, owned] of this.owned) {
       const { topic, partition } = owned;
@@ -51,7 +51,7 @@ export class AssignedPartitions {
     for (const owned of this.owned.values()) owned.resumeIfShort();
   }
 
-  /** Takes an assignment. A new partition waits for the progress of earlier owners and, if `mustWait`, for state. */
+  /** Replaces the assignment. A new partition waits for earlier owners' progress and, if `mustWait`, for state. */
   assignPartitions(
     assignment: PartitionAssignment,
     mustWait: (topic: string, partition: number) => boolean,
@@ -70,7 +70,7 @@ export class AssignedPartitions {
     }
   }
 
-  /** Returns whether to pause. A fetch of a partition revoked meanwhile is ignored: its commit would skip messages. */
+  /** Returns whether to pause. Ignores a fetch of a partition revoked meanwhile: its commit would skip messages. */
   bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
@@ -87,7 +87,7 @@ export class AssignedPartitions {
     this.owned.get(keyOf(topic, partition))?.resumeHandOver('state');
   }
 
-  /** Resolves once no earlier owner can write any more what the partition's messages led to. */
+  /** Resolves once no earlier owner can write records or offsets of the partition. */
   async untilFenced(topic: string, partition: number): Promise<void> {
     await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
   }
@@ -106,7 +106,7 @@ export class AssignedPartitions {
     for (const owned of this.owned.values()) owned.pauseHandOver('rebalance');
   }
 
-  /** Resolves once everything that messages led to so far is committed. */
+  /** Resolves once all entries so far are committed, except those for a topic that takes no records. */
   async commitPending(): Promise<void> {
     await Promise.all(this.all.map(({ transactions }) => transactions.commitPending()));
   }
@@ -115,7 +115,7 @@ export class AssignedPartitions {
     await Promise.all(this.all.map(({ transactions }) => transactions.endTransactions()));
   }
 
-  /** Why nothing is committed for a while now, in words, by partition. */
+  /** Why commits have been failing, with the partition, for `/health/ready`; undefined while they succeed. */
   get commitProblem(): string | undefined {
     for (const { topic, partition, transactions } of this.owned.values()) {
       const why = transactions.problem;
@@ -129,7 +129,7 @@ export class AssignedPartitions {
     for (const owned of this.owned.values()) owned.resumeHandOver('rebalance');
   }
 
-  /** Topics with a paused partition: no fetch updates its high watermark. */
+  /** Topics with a paused partition, whose high watermark no fetch updates. */
   get pausedTopics(): ReadonlySet<string> {
     const paused = this.all.filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
@@ -144,7 +144,7 @@ export class AssignedPartitions {
     this.owned.get(keyOf(topic, partition))?.ends.endOffsetRead(highWatermark);
   }
 
-  /** Where producers' transactions last longer than brokers let them by default, and what to do, in words. */
+  /** Where producers' transactions last longer than brokers allow by default, and the remedy. */
   get hangingTransactions(): string | undefined {
     const places = this.all.flatMap(({ ends }) => ends.hangingTransaction ?? []);
     if (places.length === 0) return undefined;

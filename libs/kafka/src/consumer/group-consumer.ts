@@ -11,23 +11,23 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, FetchedEnds, KafkaClient } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
 
-/** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
+/** After this time without a heartbeat, the coordinator and the member itself count it as dead. */
 export const SESSION_TIMEOUT_MS = 8000;
 
-/** The moments before a member gives up its partitions, for which kafkajs has no event. */
+/** Hooks before a member gives up its partitions, for which kafkajs has no events. */
 interface MembershipHooks {
-  /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
+  /** Runs before each join, also the first; what it throws keeps the member from joining. */
   beforeJoin: () => void;
-  /** Before a consumer leaves the group, which gives its partitions up. A crashed one does so by itself. */
+  /** Runs before the consumer leaves the group, which revokes its partitions. kafkajs also leaves after a crash. */
   beforeLeave: () => Promise<void>;
-  /** Before a member that has joined a generation of the group asks for its assignment. */
+  /** Runs after a member has joined a generation of the group, before it asks for its assignment. */
   beforeSync: (generation: number) => void;
-  /** Takes the ends of the partitions of each fetch, also of those of which it has nothing. */
+  /** Receives the ends of each fetched partition, also if the fetch holds nothing of it. */
   endsFetched: (topic: string, ends: FetchedEnds) => void;
   unreadable: UnreadableTopics;
 }
 
-/** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
+/** Creates a member of the group that never restarts itself: {@link SupervisedConsumer} replaces it. */
 export function createGroupConsumer(
   kafka: KafkaClient,
   groupId: string,
@@ -37,7 +37,7 @@ export function createGroupConsumer(
     groupId,
     partitionAssigners: [
       (given) => {
-        // The only place where kafkajs gives access to the cluster, and with it to the group's coordinator.
+        // Only the assigner is given the cluster, and with it the group's coordinator.
         guardBrokers(given.cluster, hooks);
         hooks.unreadable.cluster = given.cluster;
         return coPartitionedAssigner(hooks.beforeJoin)(given);
@@ -45,16 +45,16 @@ export function createGroupConsumer(
     ],
     sessionTimeout: SESSION_TIMEOUT_MS,
     rebalanceTimeout: 15_000,
-    // Members learn of a rebalance from it: the partitions of a dead one wait for so much longer.
+    // Members learn of a rebalance by heartbeat; partitions of a dead member wait longer by its interval.
     heartbeatInterval: 1000,
     maxWaitTimeInMs: 250,
-    // A full partition may get one more fetch.
+    // A full partition may receive one more fetch.
     maxBytesPerPartition: 256 * 1024,
-    // Notices an input that has more partitions, and then that its state has them too.
+    // Notices partitions added to an input, and then to the state that goes with it.
     metadataMaxAge: 10_000,
     allowAutoTopicCreation: false,
     retry: {
-      // Joining is tried again at this pace while calls in flight keep it from its turn.
+      // Pace of joining while calls in flight keep the member from it.
       initialRetryTime: 100,
       maxRetryTime: 500,
       retries: 30,
@@ -63,7 +63,7 @@ export function createGroupConsumer(
   });
 }
 
-/** In kafkajs but not in its types: requests to a broker, some of them to the group's coordinator. */
+/** Part of kafkajs's broker that its types lack. The group's coordinator answers some of the requests. */
 interface Broker {
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
@@ -84,7 +84,7 @@ interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Broker>;
 }
 
-/** Calls the guard before a consumer leaves the group or takes an assignment, and for each fetch. */
+/** Calls the guard before the consumer leaves the group or asks for its assignment, and for each fetch. */
 export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'beforeJoin'>): void {
   const coordinated = cluster as unknown as CoordinatedCluster;
   const guarded = new WeakSet<Broker>();
@@ -117,13 +117,13 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
 
 type Fetch = Broker['fetch'];
 
-/** A fetch takes 250 ms at most, unless the broker holds its answer back. */
+/** A fetch takes 250 ms at most, unless the broker delays its answer. */
 const FETCH_DUE_MS = 2000;
 
 /**
- * Answers that nothing was fetched where the broker holds its answer back: for ten seconds, where a quota is exceeded.
- * kafkajs sends heartbeats between fetches alone, and the session lasts no longer than {@link SESSION_TIMEOUT_MS}. What
- * comes late answers the next fetch of the same; of anything else, it is dropped.
+ * Returns an empty fetch if the broker delays its answer, as it does for ten seconds when a quota is exceeded.
+ * kafkajs sends heartbeats only between fetches, and the session lasts {@link SESSION_TIMEOUT_MS}. The late answer
+ * serves the next fetch of the same topics; a fetch of others drops it.
  */
 export function answeredInTime(fetch: Fetch): Fetch {
   let late: { topics: FetchRequest['topics']; answer: Promise<Fetched> } | undefined;
@@ -139,29 +139,29 @@ export function answeredInTime(fetch: Fetch): Fetch {
   };
 }
 
-/** Real milliseconds until a topic that cannot be read is asked for again. */
+/** Real milliseconds until the consumer asks again for a topic that cannot be read. */
 export const ASK_AGAIN_MS = 5000;
 
 const NO_RIGHT = 'TOPIC_AUTHORIZATION_FAILED';
-/** A broker's answers for a fetch of which it cannot read one partition: its log is damaged, or on a disk that fails. */
+/** A broker's answers to a fetch if it cannot read one of the partitions: the log is damaged, or its disk fails. */
 const UNREADABLE = ['CORRUPT_MESSAGE', 'KAFKA_STORAGE_ERROR', 'UNKNOWN'];
 
 /**
- * The topics that cannot be read, and must not end the consumer, and with it all others. Those that the bridge has no
- * right to read, and partitions that their broker cannot read, are left out of fetches, but for one every five seconds;
- * topics that are absent, out of the subscription.
+ * The topics that cannot be read. They must not end the consumer, which also reads all others. Topics without the
+ * right to Read, and partitions that their broker cannot read, are left out of fetches except once every five
+ * seconds; absent topics are left out of the subscription.
  */
 export class UnreadableTopics {
   private readonly logger = new Logger('Consumer');
-  /** By topic, or by topic and partition. */
+  /** By topic, or by `topic/partition`. */
   private readonly refused = new Map<string, Refusal>();
-  /** Topics that are not there, or may not be described, with why. */
+  /** Why each absent topic cannot be subscribed: it does not exist, or may not be described. */
   absent: ReadonlyMap<string, string> = new Map();
-  /** The newest consumer's, which knows who leads the partitions. */
+  /** Cluster of the newest consumer, which knows the leaders of partitions. */
   cluster: Pick<Cluster, 'findTopicPartitionMetadata'> | undefined;
   private leaderless: ReadonlyMap<string, string> = new Map();
 
-  /** Why some topics are not read, in words. Those that are not asked for any more are another process's. */
+  /** Why some topics are not read, for `/health/ready`. A refusal not renewed lately is of a revoked partition. */
   get problem(): string | undefined {
     const newest = [...this.refused.values()].filter(
       ({ askedMs }) => ageMs(askedMs) < 2 * ASK_AGAIN_MS,
@@ -181,7 +181,7 @@ export class UnreadableTopics {
     this.absent = absent;
   }
 
-  /** Notes which of the topics have partitions without a leader: kafkajs fetches the others. */
+  /** Finds partitions without a leader in the topics: kafkajs fetches only the others. */
   checkLeaders(topics: readonly string[]): void {
     const leaderless = new Map<string, string>();
     for (const topic of topics) {
@@ -197,7 +197,7 @@ export class UnreadableTopics {
     this.leaderless = leaderless;
   }
 
-  /** What is known to be unreadable is asked for behind all others, one at a time: it would fail their fetch. */
+  /** Fetches the readable partitions, then one unreadable topic or partition that is due: it would fail the others. */
   async fetchOthers(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
     const { refused } = this;
     if (refused.size === 0) return this.fetchApart(fetch, request);
@@ -211,9 +211,9 @@ export class UnreadableTopics {
       const refusal = refusalOf(due);
       asked.push(parts.filter((part) => refusalOf(part) === refusal));
       if (refusal !== undefined) {
-        // one that has been another process's meanwhile is logged again
+        // A partition that another process has owned meanwhile is logged again.
         refusal.isLogged = ageMs(refusal.askedMs) < 2 * ASK_AGAIN_MS;
-        // also where its answer takes longer than fetches are waited for
+        // Set before the request: its answer may come after {@link FETCH_DUE_MS}.
         refusal.askedMs = realNowMs();
       }
     } else if (others.length === 0) await realDelayMs(request.maxWaitTime);
@@ -256,14 +256,14 @@ export class UnreadableTopics {
         if (first !== undefined) this.refuse(first, answer, error);
         return { responses: [] };
       }
-      // the answer does not name the one at fault, which is found by halves
+      // The broker's answer does not name the partition at fault: bisect.
       const half = Math.ceil(each.length / 2);
       const halves = [each.slice(0, half).flat(), each.slice(half).flat()];
       return this.fetchEach(fetch, { ...request, maxWaitTime: 0 }, halves);
     }
   }
 
-  /** An answer that the broker holds back names nothing, and says nothing. */
+  /** Clears the refusals of the partitions in an answer; that to a delayed fetch is empty, and clears none. */
   private accept({ responses }: Fetched): void {
     for (const { topicName, partitions } of responses) {
       this.refused.delete(topicName);
@@ -317,18 +317,18 @@ function ageMs(sinceMs: number): number {
 }
 
 const { MemberAssignment, MemberMetadata } = AssignerProtocol;
-/** The consumer protocol's first version: a later one would promise owned partitions to the broker's tools. */
+/** First version of the consumer protocol: a later one would promise owned partitions to the broker's tools. */
 const VERSION = 0;
 const NAME = 'machine-bridge-co-partitioned';
 const NO_USER_DATA = Buffer.alloc(0);
 
 /**
- * Assigns partition p of every topic to the same member among its subscribers, so that one process has all of a
- * machine: lists, reasons and states. Members of one group may run different flows: none is assigned a topic that it
- * has not subscribed to.
+ * Assigns partition p of every topic to the same one of its subscribers, so that one process has everything about a
+ * machine: lists, reasons and states. Members of one group may run different flows: no member is assigned a topic
+ * that it has not subscribed to.
  *
- * `beforeJoin` is called each time before this member joins, which gives its partitions up: kafkajs has no other hook
- * for it. What it throws keeps the member from joining.
+ * `beforeJoin` is called before each join of this member, which revokes its partitions: kafkajs has no other hook for
+ * it. What it throws keeps the member from joining.
  */
 export function coPartitionedAssigner(beforeJoin: () => void): PartitionAssigner {
   return ({ cluster }) => ({
@@ -378,7 +378,7 @@ function shareOut(
   return shares;
 }
 
-/** In kafkajs but not in its types: loads metadata of topics that only other members subscribe to. */
+/** Part of kafkajs's cluster that its types lack: loads metadata of topics to which only other members subscribe. */
 interface TopicAwareCluster {
   addMultipleTargetTopics(topics: string[]): Promise<void>;
 }

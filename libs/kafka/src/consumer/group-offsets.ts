@@ -5,7 +5,7 @@ import { parseOffsetMetadata } from '../producer/offset-metadata.js';
 import { committedSpans, requireLeaders } from '../reading/topics.js';
 
 export interface GroupDescription {
-  /** `Dead` for a group that does not exist; nobody consumes in `Empty` and `Dead` alone. */
+  /** `Dead` if the group does not exist; only `Empty` and `Dead` groups have no members. */
   state: string;
   members: number;
 }
@@ -19,18 +19,18 @@ export async function describeGroup(
   return { state, members: members.length };
 }
 
-/** The committed offset of a group in a partition, and the span of the partition. */
+/** Committed offset of a group in a partition, and the span of the partition. */
 export interface GroupOffset {
   topic: string;
   partition: number;
-  /** Null where nothing is committed. */
+  /** Null if nothing is committed. */
   committed: number | null;
-  /** Messages that are finished behind the committed offset, as its metadata says. */
+  /** Messages finished above the committed offset, by its metadata. */
   finishedAhead: number;
-  /** The offset of the oldest record that is left. */
+  /** Offset of the oldest remaining record. */
   first: number;
   end: number;
-  /** From the committed offset, or the first, to the end; markers of transactions count as well. */
+  /** Offsets from the committed one, or the first, to the end; transaction markers count. */
   lag: number;
 }
 
@@ -51,7 +51,7 @@ export async function groupOffsets(
   );
 }
 
-/** The first offset of each partition whose record is not older than that (epoch milliseconds); else its end. */
+/** For each partition, the offset of its first record not older than `sinceMs` (epoch milliseconds), or its end. */
 export async function offsetsSince(
   kafka: KafkaClient,
   topic: string,
@@ -65,7 +65,7 @@ export async function offsetsSince(
   return offsets;
 }
 
-/** Commits offsets without metadata: what was finished ahead comes again. @throws when the group has members */
+/** Commits offsets without metadata: messages finished ahead are delivered again. @throws when the group has members */
 export async function setGroupOffsets(
   kafka: KafkaClient,
   { groupId, topic }: { groupId: string; topic: string },
@@ -78,7 +78,7 @@ export async function setGroupOffsets(
   await withAdmin(kafka, (admin) => admin.setOffsets({ groupId, topic, partitions }));
 }
 
-/** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */
+/** The topic's policy or a missing right forbids the deletion of records; a retry does not help. */
 export class MayNotDeleteError extends Error {
   constructor(
     readonly topic: string,
@@ -91,7 +91,7 @@ export class MayNotDeleteError extends Error {
 
 const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
-/** Deletes what a topic's only group has finished. @throws MayNotDeleteError, also with nothing to delete */
+/** Deletes the records that a topic's only group has committed. @throws MayNotDeleteError, also with none to delete */
 export async function deleteCommitted(
   kafka: KafkaClient,
   groupId: string,
@@ -100,7 +100,7 @@ export async function deleteCommitted(
   await withAdmin(kafka, async (admin) => {
     const spans = requireLeaders(await committedSpans(admin, groupId, [topic]));
     const partitions = spans.map(({ partition, from, until, committed = -1 }) => {
-      // a committed offset beyond the end is of a former log
+      // A committed offset beyond the end belongs to a former log.
       return { partition, offset: String(committed > until ? from : Math.max(from, committed)) };
     });
     try {
@@ -112,7 +112,7 @@ export async function deleteCommitted(
   });
 }
 
-/** The broker's answers by partition, which kafkajs has in the cause of its error. */
+/** The broker's answers for partitions, which kafkajs keeps in the cause of its error. */
 function answersIn(error: unknown): string[] {
   const answers: unknown[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -13,11 +13,11 @@ import type { PartitionProgress } from './partition-progress.js';
 export interface MessageContext {
   tracing?: Pick<Tracing, 'messageStarts'> | undefined;
   handle: MessageHandler;
-  /** Finishes a message that cannot be handled; `isAnswered` as {@link PartitionMessage.fail} has it. */
+  /** Finishes a message that cannot be handled; `isAnswered` as in {@link PartitionMessage.fail}. */
   giveUp: (message: InboundMessage, isAnswered: boolean) => void;
 }
 
-/** As much of its partition as a message asks for. */
+/** The part of its partition that a message needs. */
 interface MessagePartition {
   readonly topic: string;
   /** The topic without its prefix. */
@@ -35,23 +35,23 @@ const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Consumer');
 
 /**
- * A message in flight. Its handler ends it once, by `finish`, `finishWith`, `abandon` or `fail`; the first call counts.
- * A message that has ended never holds up the commit of those before it.
+ * A message in flight. Its handler ends it once, by `finish`, `finishWith`, `abandon` or `fail`; the first call
+ * counts. A message that has ended never holds up the commit of earlier ones.
  *
  * A class, because there are tens of thousands a second. Its getters read the record on demand, so it must not be
  * spread.
  */
 export class PartitionMessage implements InboundRecord {
   private failures = 0;
-  /** Its calls have been answered: it must not be handled again. */
+  /** Whether the service has answered its calls: then it must not be handled again. */
   private isAnswered = false;
-  /** Its value as {@link ValueDecoder} has decoded it; undefined where that leaves it as it is. */
+  /** Its value as decoded by {@link ValueDecoder}; undefined if that leaves it as it is. */
   decoded: Parsed<Buffer> | undefined;
-  /** *Failed* since it was last handled, however often; *ended* once its end is decided, which may wait to be written. */
+  /** *failed*: at least once since it was last handled. *ended*: its end is decided, and may wait for its commit. */
   private state: 'handled' | 'failed' | 'ended' = 'handled';
-  /** Items published here, committed or not. */
+  /** Items published by this process, committed or not. */
   private publishedItems: Set<number> | undefined;
-  /** Ends it in another way than by records that Kafka has refused. */
+  /** Ends the message after Kafka has refused the records of its end. */
   private whenRefused = failRefused;
 
   readonly span: MessageSpan;
@@ -100,30 +100,30 @@ export class PartitionMessage implements InboundRecord {
     return this.record.unreadable;
   }
 
-  /** Aborts when its partition is revoked or the process stops: no call may begin, the new owner gets it again. */
+  /** Aborts when its partition is revoked or the process stops: no call may begin, the next owner receives it again. */
   get revoked(): AbortSignal {
     return this.assigned.revoked;
   }
 
-  /** Whether an item of it, by its index, is done: here or by an earlier owner. */
+  /** Whether an item of the message, by its index, has been done by this process or an earlier owner. */
   isItemDone(item: number): boolean {
     const { progress } = this.assigned;
     return this.publishedItems?.has(item) === true || progress.isItemDone(this.offset, item);
   }
 
-  /** Publishes records before its end; `item` is done with them, and not done again after a redelivery. */
+  /** Publishes records before its end; `item` is done with them, and not repeated after a redelivery. */
   publish(records: readonly OutboundRecord[], item?: number): void {
     if (this.state === 'ended' || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
     this.assigned.transactions.addToTransaction(new TransactionEntry([this], records, false, item));
   }
 
-  /** Whether an earlier owner has published that it waits. */
+  /** Whether an earlier owner has published that the message is deferred. */
   get wasDeferred(): boolean {
     return this.assigned.progress.wasDeferred(this.offset);
   }
 
-  /** Publishes that it waits, which the next owner need not do again. */
+  /** Publishes that the message is deferred; the next owner need not repeat it. */
   publishDeferral(records: readonly OutboundRecord[]): void {
     if (this.state === 'ended') return;
     this.assigned.transactions.addToTransaction(
@@ -132,8 +132,8 @@ export class PartitionMessage implements InboundRecord {
   }
 
   /**
-   * Finishes it: its offset is committed with these records (outcomes, dead letter, state). `orElse` replaces them
-   * where Kafka refuses them; without it, the message becomes a dead letter.
+   * Finishes the message: its offset is committed with these records (outcomes, dead letter, state). `orElse`
+   * replaces them if Kafka refuses them; without it, the message becomes a dead letter.
    */
   finish(records?: readonly OutboundRecord[], orElse?: WhenRefused): void {
     const whenRefused: EndRefused =
@@ -141,7 +141,7 @@ export class PartitionMessage implements InboundRecord {
     this.finishWith([], records ?? [], whenRefused);
   }
 
-  /** Finishes it and others of its partition in one transaction; `apart` ends one by itself if Kafka refuses it. */
+  /** Finishes it and others of its partition in one transaction; if Kafka refuses that, `apart` ends each by itself. */
   finishWith(
     others: readonly InboundMessage[],
     records: readonly OutboundRecord[],
@@ -157,7 +157,7 @@ export class PartitionMessage implements InboundRecord {
     this.assigned.transactions.addToTransaction(new TransactionEntry(messages, records, true));
   }
 
-  /** Takes back its end where Kafka has refused the records of that, for another one. */
+  /** Reverts the end whose records Kafka has refused, and ends the message in another way. */
   recordsRefused(refusal: RecordRefusedError, areLast: boolean): void {
     if (areLast) {
       this.state = 'handled';
@@ -165,7 +165,7 @@ export class PartitionMessage implements InboundRecord {
     } else this.fail(refusal, true);
   }
 
-  /** Leaves it unfinished because its partition is revoked: another process receives it again. */
+  /** Leaves the message unfinished because its partition is revoked: the next owner receives it again. */
   abandon(): void {
     if (this.state === 'ended') return;
     this.state = 'ended';
@@ -173,8 +173,8 @@ export class PartitionMessage implements InboundRecord {
   }
 
   /**
-   * Reports a bug: the message is handled again, and dead-lettered when that does not help. `isAnswered`: its calls
-   * were, and the outcome cannot be published: it is not handled again, for no call is made again for what followed.
+   * Reports a bug: the message is handled again, and becomes a dead letter when that does not help. If its calls were
+   * answered and their outcome cannot be published, it is not handled again: no call is repeated for its records.
    */
   fail(error: unknown, isAnswered = false): void {
     this.isAnswered ||= isAnswered;
@@ -184,7 +184,7 @@ export class PartitionMessage implements InboundRecord {
     void this.handleAgain(error);
   }
 
-  /** By itself, up to {@link ATTEMPTS} times: one message must neither stop those behind it nor end the process. */
+  /** Handles it alone, up to {@link ATTEMPTS} times: it must neither stop later messages nor end the process. */
   private async handleAgain(error: unknown): Promise<void> {
     const { partition, offset, failures, revoked } = this;
     const { topic, context } = this.assigned;
@@ -205,21 +205,21 @@ export class PartitionMessage implements InboundRecord {
   }
 }
 
-/** A message in flight, as its handler has it. */
+/** A message in flight, as handlers see it. */
 export type InboundMessage = Omit<PartitionMessage, 'recordsRefused'>;
 
 type EndRefused = (message: InboundMessage, refusal: RecordRefusedError) => void;
 
-/** One function for all messages, rather than one of each. */
+/** Shared by all messages: a closure of each would take memory. */
 const failRefused: EndRefused = (message, refusal) => message.fail(refusal, true);
 
-/** Records to write in place of those that are too large, or cannot be encoded. */
+/** Makes records to write in place of those that Kafka has refused. */
 export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundRecord[];
 
-/** Takes messages of one partition in the order of their offsets; they end in any order. */
+/** Handles messages of one partition in the order of their offsets; they may end in any order. */
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;
 
-/** Has each message handled by itself: what throws is a bug of ours, and fails that message alone. */
+/** Handles messages one by one; an exception is a bug, and fails its message alone. */
 export function handleEach(
   messages: readonly InboundMessage[],
   handle: (message: InboundMessage) => void,
@@ -233,15 +233,15 @@ export function handleEach(
   }
 }
 
-/** Decodes a value, at once or later; undefined leaves it as it is. Messages behind it in the partition wait. */
+/** Decodes a value, at once or later; undefined leaves it as it is. Later messages of the partition wait. */
 export type ValueDecoder = (
   message: InboundMessage,
 ) => Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined;
 
-/** The share of all partitions in a turn of the event loop: a value of four bytes may take 20 ms to decode and read. */
+/** Time for decoding in a turn of the event loop: a value of four bytes may take 20 ms to decode and read. */
 const LONGEST_DECODING_MS = 50;
 
-/** Hands messages over once their values are decoded; those before one that has to wait go ahead of it. */
+/** Hands messages over once their values are decoded; before a slow one, those that are ready. */
 export function decodeFirst(decode: ValueDecoder, handle: MessageHandler): MessageHandler {
   let decodingMs = 0;
   let turn = Promise.resolve();

@@ -27,7 +27,7 @@ import {
   SupervisedConsumer,
 } from './supervised-consumer.js';
 
-/** The calls that messages lead to, as the consumer needs them while partitions may be revoked. */
+/** The part of {@link CallSlots} that the consumer needs: no call may be in flight while a partition is revoked. */
 type CallsInFlight = Pick<
   CallSlots,
   'underWay' | 'pause' | 'resume' | 'allowWhile' | 'wake' | 'idle' | 'cutOff'
@@ -37,32 +37,32 @@ export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
-  /** Finishes a message that cannot be handled; `isAnswered`: its calls were, and their outcome cannot be published. */
+  /** Finishes a message that cannot be handled; `isAnswered` as in {@link InboundMessage.fail}. */
   giveUp: (message: InboundMessage, isAnswered: boolean) => void;
-  /** Topics that hold the bridge's own state, shared out with the input topics. */
+  /** Topics that hold the bridge's own state; the group assigns their partitions together with the inputs. */
   stateTopics: readonly KeyedStateTopic[];
-  /** The calls that messages lead to: they are drained before partitions are given up. */
+  /** Calls for messages, drained before partitions are revoked. */
   calls: CallsInFlight;
-  /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
+  /** Real milliseconds between the begins of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
   tracing?: Pick<Tracing, 'messageStarts'>;
-  /** Default none: values are handed over as they are. */
+  /** Decodes values before they are handled; by default they stay as they are. */
   decode?: ValueDecoder | undefined;
-  /** The topics of {@link prepare}, which widens those that are as wide as an input. Default none. */
+  /** Internal topics that have to be as wide as an input; {@link prepare} widens them. Default none. */
   widened?: readonly Pick<TopicSpecification, 'name' | 'asWideAs'>[];
-  /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
+  /** Creates and widens topics, before the first connection and when an input has more partitions. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
 
 const FINISH_DEADLINE_MS = 10_000;
 const CUT_OFF_DEADLINE_MS = 500;
-/** What is not committed by then waits for a topic that takes no records: the next owner does it again. */
+/** Entries not committed within it wait for a topic that takes no records; the next owner repeats their messages. */
 const COMMIT_DEADLINE_MS = 1000;
-/** Nobody waits for the partitions as in a rebalance. */
+/** Longer than in a rebalance, where other members wait for the partitions. */
 const STOP_COMMIT_DEADLINE_MS = 3000;
-/** A restore may wait for a Kafka that does not answer. */
+/** A restore may be waiting for a broker that does not answer. */
 const STATE_DEADLINE_MS = 3000;
-/** A scrape of the metrics waits no longer for Kafka. */
+/** Limits how long a scrape of the metrics waits for Kafka. */
 const PAUSED_ENDS_DEADLINE_MS = 2000;
 
 /**
@@ -109,11 +109,11 @@ export class KafkaConsumer {
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
 
-  /** Resolves once the consumer is supervised; joining goes on. `names` are the inputs', without the prefix. */
+  /** Resolves once the consumer is supervised; joining goes on. `names` are those of the inputs, without the prefix. */
   async start(names: readonly string[]): Promise<void> {
     const { supervised: consumer, options, partitions, stopping } = this;
     const inputs = names.map((name) => `${options.topicPrefix}${name}`);
-    // a counter that first appears with what was lost shows no increase
+    // A counter that first appears with the first lost message shows no increase.
     for (const input of inputs) partitions.lost.set(input, 0);
     await options.prepare(stopping.signal, (problem) => {
       this.startProblem = problem;
@@ -132,13 +132,13 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
-  /** Why nothing is consumed, in words, while the consumer is broken. */
+  /** Why nothing is consumed, for `/health/ready`; undefined unless the consumer is broken. */
   get outage(): string | undefined {
     if (this.state !== 'broken') return undefined;
     return `nothing is consumed, trying again: ${this.endedBecause}`;
   }
 
-  /** What cannot be read, in words: its messages wait. */
+  /** Topics and partitions that cannot be read, for `/health/ready`; undefined when all can. Their messages wait. */
   get readProblem(): string | undefined {
     const whys = [this.supervised.unreadable.problem, this.partitions.hangingTransactions];
     return whys.filter(Boolean).join('; ') || undefined;
@@ -148,7 +148,7 @@ export class KafkaConsumer {
     return this.partitions.waitingPartitions;
   }
 
-  /** Why state can be neither restored nor written for a while now, in words. */
+  /** Why state cannot be restored or written, for `/health/ready`; undefined while it can. */
   get stateProblem(): string | undefined {
     return [...this.states.values()].map(({ problem }) => problem).find(Boolean);
   }
@@ -161,7 +161,7 @@ export class KafkaConsumer {
     return this.health.all();
   }
 
-  /** Messages of the inputs that were deleted before they were read, by topic. */
+  /** Messages of the inputs that Kafka deleted before they were read, by topic. */
   get lostMessages(): ReadonlyMap<string, number> {
     return this.partitions.lost;
   }
@@ -170,7 +170,7 @@ export class KafkaConsumer {
     return this.partitions.backlog();
   }
 
-  /** The same, with the ends of paused partitions asked of Kafka. */
+  /** Returns {@link backlog} after asking Kafka for the ends of paused partitions, which no fetch reports. */
   async measureBacklog(): Promise<PartitionBacklog[]> {
     await withDeadline(this.readPausedEnds(), PAUSED_ENDS_DEADLINE_MS);
     return this.backlog;
@@ -217,19 +217,19 @@ export class KafkaConsumer {
 
   private buffer(batch: Batch): void {
     const { topic, partition } = batch;
-    // without a first offset, all of the fetch lies before the one that was asked for
+    // Without a first offset, the whole fetch lies before the requested offset.
     const first = Number(batch.firstOffset() ?? batch.lastOffset());
     const end = Number(batch.lastOffset()) + 1;
     if (this.partitions.bufferFetched({ topic, partition, first, end }, fetchedRecords(batch)))
       this.supervised.pause(topic, partition);
   }
 
-  /** Gives revoked partitions up before it returns, and pauses the new ones. */
+  /** Drops revoked partitions before it returns, and opens the new ones. */
   private reassign(assignment: PartitionAssignment): void {
     const { partitions } = this;
     const states = [...this.states.values()];
     if (this.stopping.signal.aborted) {
-      // a revoked partition has another owner, whose commits must not be set back by the last one from here
+      // A revoked partition has another owner, whose commits this process must not set back with its last one.
       partitions.revokeAllBut(assignment);
       return;
     }
@@ -238,12 +238,12 @@ export class KafkaConsumer {
     partitions.assignPartitions(inputs, (topic, partition) =>
       states.some((state) => state.isAwaited(topic, partition)),
     );
-    // Behind the inputs: a state asks them, as it begins, for the fence that it waits for.
+    // After the inputs: as it begins, a keyed state asks them for the fence that it waits for.
     for (const state of states) state.assignPartitions(assignment.get(state.name) ?? []);
     this.drain.resumeCalls();
   }
 
-  /** Whether an input partition is assigned without those that go with it: they are not there, or not known to all. */
+  /** Whether an input partition lacks the state partition of its number: it is absent, or not known to all brokers. */
   private lacksPartitions(assignment: PartitionAssignment): boolean {
     const { absent } = this.supervised.unreadable;
     return (this.options.widened ?? []).some(({ name, asWideAs = [] }) => {
@@ -253,7 +253,7 @@ export class KafkaConsumer {
     });
   }
 
-  /** Adds partitions to what goes with an input that has more since; kafkajs joins again when it notices. */
+  /** Adds partitions to internal topics whose input has been widened. kafkajs joins again when it notices them. */
   private widenTopics(): void {
     if (this.isWidening) return;
     this.isWidening = true;
@@ -269,10 +269,10 @@ export class KafkaConsumer {
   }
 }
 
-/** Drains the calls that messages lead to, before partitions may be revoked and before a stop. */
+/** Drains the calls for messages before partitions are revoked and before a stop. */
 export class CallDrain {
   private readonly logger = new Logger('Consumer');
-  /** Identifies the drain under way; undefined once calls are resumed. */
+  /** Identity of the current drain; undefined once calls are resumed. */
   private draining: object | undefined;
 
   constructor(
@@ -284,8 +284,8 @@ export class CallDrain {
   ) {}
 
   /**
-   * Lets no call begin and hands nothing over; resolves once no call is in flight and their results are committed.
-   * A call that is in flight at the deadline is cut off: the new owner would make it a second time meanwhile.
+   * Keeps calls from beginning and messages from being handed over; resolves once no call is in flight and all
+   * results are committed. At the deadline it cuts calls off: the new owner would make the same calls meanwhile.
    */
   async drainCalls(deadlineMs: number, commitDeadlineMs = COMMIT_DEADLINE_MS): Promise<void> {
     const drain = {};
@@ -295,7 +295,7 @@ export class CallDrain {
     this.partitions.pauseAll();
     const isIdle = await withDeadline(calls.idle(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();
-    // In this turn the last answers finish their messages.
+    // The last answers finish their messages in this turn of the event loop.
     await new Promise(setImmediate);
     await withDeadline(this.partitions.commitPending(), commitDeadlineMs);
   }
@@ -306,16 +306,16 @@ export class CallDrain {
     this.calls.resume();
   }
 
-  /** As for a revocation; only then gives up what waits: a machine of a message may wait while another is called. */
+  /** Drains as for a revocation, then drops waiting messages: other machines of theirs may have been in a call. */
   async drainForStop(): Promise<void> {
     await this.drainCalls(FINISH_DEADLINE_MS, STOP_COMMIT_DEADLINE_MS);
     const closed = this.partitions.closeBuffers();
     this.resumeCalls();
-    // what waits for a topic that takes no records is dropped with its transaction
+    // Entries for a topic that takes no records are dropped with their transaction.
     await withDeadline(closed, CUT_OFF_DEADLINE_MS);
   }
 
-  /** Aborts the calls in flight. Their results are unknown: the next owner calls again. */
+  /** Aborts the calls in flight. Their results are unknown: the next owner makes them again. */
   private async cutOff(): Promise<void> {
     const { calls } = this;
     this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
@@ -324,7 +324,7 @@ export class CallDrain {
   }
 }
 
-/** Nest's way into Kafka: controllers name topics without the prefix, and take their messages in chunks. */
+/** Nest's transport for Kafka: controllers name topics without the prefix, and receive messages in chunks. */
 export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Consumer');
   readonly consumer: KafkaConsumer;
@@ -334,7 +334,7 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
     this.consumer = new KafkaConsumer(options, this.dispatch);
   }
 
-  /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
+  /** Calls back once the consumer is supervised; joining the group goes on afterwards. */
   listen(callback: (error?: unknown) => void): void {
     void this.consumer.start([...this.messageHandlers.keys()]).then(() => callback(), callback);
   }

@@ -10,37 +10,35 @@ import {
 import type { CommittableProgress, CommittedEntry } from '../producer/pending-entries.js';
 import type { InboundRecord } from '../reading/stored-record.js';
 
-/** Records handed over are removed by the thousand: one by one each would move all that wait. */
+/** Records handed over are removed in thousands: removing one moves all that wait. */
 const FORGET_AT = 1000;
 /**
- * An unfinished offset is overtaken once one has finished that is so much higher, or up to twice as much. So many may
- * wait behind the last that has finished: fewer than those at which a paused partition is resumed.
+ * An unfinished offset is overtaken once one finishes that is higher by this number (or up to twice it). As many may
+ * wait below the latest finished one: fewer than those at which a paused partition is resumed.
  */
 const OVERTAKEN_BY = 250;
 
-/**
- * The progress of a partition: which records were fetched, handed over and finished. Pure: it counts and calls nobody.
- */
+/** Progress of a partition: the records that are fetched, handed over and finished. Pure: no I/O, no callbacks. */
 export class PartitionProgress implements CommittableProgress {
   private readonly offsets = new ContiguousOffsets();
   private items: DoneItems = new Map();
-  /** Inherited items are of another log where delivery begins below this. */
+  /** Inherited items belong to another log if delivery begins below this offset. */
   private itemsFrom = 0;
-  /** Unfinished messages that have been deferred here, and up to where all have been by earlier owners. */
+  /** Unfinished messages deferred by this process, and the offset up to which earlier owners deferred all. */
   private readonly deferred = new Set<number>();
   private deferredBefore = -1;
-  /** Fetched records in the order of offsets; the first `taken` of them are handed over. */
+  /** Fetched records in the order of offsets; the first `taken` of them have been handed over. */
   private readonly fetched: FetchedRecord[] = [];
   private taken = 0;
-  /** The offset behind the latest fetch; 0 before the first. */
+  /** The offset after the latest fetch; 0 before the first. */
   fetchedEnd = 0;
   /** Bytes of the fetched messages that have not ended. */
   bytes = 0;
 
-  /** @param end the offset behind the fetch, including transaction markers */
+  /** @param end the offset after the fetch, transaction markers included */
   addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
-      // After a rebalance that left the partition here, it is fetched again.
+      // After a rebalance that leaves the partition here, kafkajs fetches records again.
       if (record.position < this.fetchedEnd) continue;
       this.fetchedEnd = record.position + 1;
       this.fetched.push(record);
@@ -49,7 +47,7 @@ export class PartitionProgress implements CommittableProgress {
     this.fetchedEnd = Math.max(this.fetchedEnd, end);
   }
 
-  /** The next record to be handed over, without those that an earlier owner finished; undefined when none waits. */
+  /** Removes the next record to hand over, skipping those that an earlier owner finished; undefined when none waits. */
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.take(); record !== undefined; record = this.take()) {
       if (this.offsets.start(record.position)) {
@@ -74,19 +72,19 @@ export class PartitionProgress implements CommittableProgress {
     return record;
   }
 
-  /** All fetched records before it are handed over; 0 before the first fetch. */
+  /** All fetched records below this offset have been handed over; 0 before the first fetch. */
   private get takenUpTo(): number {
     return this.fetched[this.taken]?.position ?? this.fetchedEnd;
   }
 
-  /** Drops the waiting records: none of them will be handed over. */
+  /** Drops the waiting records, which are not handed over. */
   dropWaiting(): void {
     this.fetchedEnd = this.takenUpTo;
     this.fetched.length = 0;
     this.taken = 0;
   }
 
-  /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
+  /** Forgets the fetched records, which are fetched again. Only before any is handed over. */
   forgetFetched(): void {
     this.dropWaiting();
     this.fetchedEnd = 0;
@@ -97,7 +95,7 @@ export class PartitionProgress implements CommittableProgress {
     return this.items.get(offset)?.has(item) === true;
   }
 
-  /** Takes what a committed entry says of messages; of those that it finishes, {@link recordEnded} takes the end. */
+  /** Records the item or deferral of a committed entry; {@link recordEnded} records the end of its messages. */
   entryCommitted({ offsets, item, isDeferral }: Omit<CommittedEntry, 'isLast'>): void {
     for (const offset of offsets) {
       if (item !== undefined) addItem(this.items, offset, item);
@@ -109,7 +107,7 @@ export class PartitionProgress implements CommittableProgress {
     return offset <= this.deferredBefore;
   }
 
-  /** Takes the end of a message; an abandoned one stays unfinished. */
+  /** Records the end of a message; an abandoned one stays unfinished. */
   recordEnded(
     { offset, bytes }: Pick<InboundRecord, 'offset' | 'bytes'>,
     how: 'finished' | 'abandoned',
@@ -123,12 +121,12 @@ export class PartitionProgress implements CommittableProgress {
     this.bytes -= bytes;
   }
 
-  /** Takes over what earlier owners have finished, and the items that they have done. */
+  /** Takes over the messages and items that earlier owners have finished. */
   inheritProgress(left: Omit<CommittedProgress, 'transaction'>): void {
     const { finished, floor, items, begin, deferredUpTo = -1 } = left;
     this.offsets.inherit(finished, floor);
     this.items = items;
-    // without a floor, the log ends before what was committed of it
+    // Without a floor, the log ends before the committed offset.
     if (floor === 0) this.itemsFrom = begin;
     this.deferredBefore = deferredUpTo;
   }
@@ -154,7 +152,7 @@ export class PartitionProgress implements CommittableProgress {
     return { ...place, items: composeItems(items) };
   }
 
-  /** A message behind one that is not deferred yet may be deferred twice, rather than that one never. */
+  /** A deferred message above one that is not deferred yet may be deferred twice: better than never. */
   private withDeferred<P extends { offset: number }>(
     place: P | undefined,
     finished: ReadonlySet<number>,
@@ -181,7 +179,7 @@ export class PartitionProgress implements CommittableProgress {
     return this.fetched.length - this.taken + this.offsets.unfinishedSize;
   }
 
-  /** The number of those that many later ones have finished ahead of. */
+  /** The number of unfinished messages that later ones have overtaken. */
   get overtaken(): number {
     return this.offsets.overtakenSize;
   }
@@ -192,35 +190,34 @@ export class PartitionProgress implements CommittableProgress {
 }
 
 /**
- * Knows, of the messages of one partition that finish in any order, up to where all of them have
- * finished: the only offset that may be committed. Offsets may have gaps (compaction, transaction
- * markers); they must be started in ascending order. Only what is unfinished takes memory, however
- * many have finished behind it.
+ * Tracks messages of one partition that finish in any order, and the offset up to which all have finished: the only
+ * one that may be committed. Offsets may have gaps (compaction, transaction markers) and must be started in ascending
+ * order. Only unfinished offsets take memory, however many have finished above them.
  */
 export class ContiguousOffsets {
-  /** Sets keep the order of insertion: the first is the lowest. */
+  /** Sets keep the order of insertion: their first element is the lowest offset. */
   private readonly unfinished = new Set<number>();
-  /** Unfinished ones that others have overtaken; all of them are lower than the rest. */
+  /** Unfinished offsets that others have overtaken; all of them are lower than those in `unfinished`. */
   private readonly overtaken = new Set<number>();
   private highest: number | undefined;
-  /** The highest that has finished when what is overtaken was last looked for. */
+  /** The finished offset at the latest search for overtaken ones. */
   private overtakenBy = 0;
-  /** The offsets that an earlier owner has finished, while not all of them have been started. */
+  /** Offsets that an earlier owner has finished ahead, until all of them have been started. */
   private before: FinishedAhead | undefined;
-  /** Offsets below this are finished: an earlier owner has committed it. */
+  /** Offsets below this are finished: an earlier owner has committed this offset. */
   private floor = 0;
 
-  /** Takes over the offsets that an earlier owner has finished ahead of those that it committed. */
+  /** Takes over the committed offset of an earlier owner and the offsets that it finished ahead of it. */
   inherit(before: FinishedAhead | undefined, floor = 0): void {
     this.before = before;
     this.floor = floor;
   }
 
-  /** Returns whether it is still to be done. */
+  /** Returns whether the offset is unfinished. */
   start(offset: number): boolean {
     this.highest = offset;
     if (offset < this.floor) return false;
-    // Delivery that begins below what was committed is of a log that is not the same any more.
+    // Delivery below the committed offset is of another log.
     if (this.before?.covers(offset) === false) this.before = undefined;
     const wasFinished = this.before?.includes(offset) === true;
     if (wasFinished) this.overtake(offset);
@@ -235,8 +232,8 @@ export class ContiguousOffsets {
   }
 
   /**
-   * All before `end` has been started, or is no message: the marker of a transaction, what was aborted. Counts once
-   * all that has been started is finished.
+   * Notes that every offset below `end` has been started or is not a message (a transaction marker, an aborted
+   * record). Takes effect once all started offsets are finished.
    */
   passUpTo(end: number): void {
     const last = end - 1;
@@ -248,12 +245,12 @@ export class ContiguousOffsets {
     return this.unfinished.size + this.overtaken.size;
   }
 
-  /** The number of those that are overtaken: their machine is stuck, or busy. */
+  /** Their machine is stuck, or busy. */
   get overtakenSize(): number {
     return this.overtaken.size;
   }
 
-  /** From the lowest unfinished offset to the highest started: what would be delivered again after a crash. */
+  /** Offsets from the lowest unfinished to the highest started: a crash delivers them again. */
   get span(): number {
     const { highest } = this;
     const lowest = this.lowestUnfinished;
@@ -261,8 +258,8 @@ export class ContiguousOffsets {
   }
 
   /**
-   * What a commit says once these are finished as well: all of them up to `upTo`, beyond which the metadata has no
-   * room, and what was finished before. Undefined where nothing was started yet.
+   * The position to commit once these offsets are finished as well. Its metadata has room for the state of offsets up
+   * to `upTo`. Undefined before any offset is started.
    */
   after(
     finished: ReadonlySet<number>,

@@ -19,13 +19,13 @@ import {
 } from './group-consumer.js';
 
 export interface ConsumerCallbacks {
-  /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
+  /** Receives a fetch of one partition, also one of markers, aborted or compacted records alone: without a message. */
   onBatch: (batch: Batch) => void;
-  /** The ends of a partition, as each fetch has them, be there something in it or not. */
+  /** Receives the ends of a partition from each fetch, also from an empty one. */
   onEnds: (topic: string, ends: FetchedEnds) => void;
-  /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
+  /** Receives the partitions that this process owns after each rebalance; none once it has left the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
-  /** No call may begin until {@link onAssigned}. Resolves once none is in flight, after `deadlineMs` at the latest. */
+  /** Keeps calls from beginning until {@link onAssigned}; resolves once none is in flight, or after `deadlineMs`. */
   onRevoking: (deadlineMs: number) => Promise<void>;
   onMembershipConfirmed: () => void;
 }
@@ -34,25 +34,25 @@ export type ConsumerState = 'starting' | 'running' | 'broken' | 'stopped';
 
 const RESTART_BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const DISCONNECT_DEADLINE_MS = 3000;
-/** The back-off begins again for a member that has lasted this long. */
+/** A member that has lasted this long starts the back-off from its base again. */
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
-/** Calls in flight are waited for this long before partitions are given up, and no longer than the session lasts. */
+/** Time that calls in flight get before partitions are revoked, if the session lasts as long. */
 const DRAIN_DEADLINE_MS = 5000;
-/** Joining may wait for other members to drain; longer is taken for a hang. */
+/** Joining may wait for other members to drain; a longer wait counts as a hang. */
 const JOIN_TIMEOUT_MS = 60_000;
-/** A rebalance takes the drain before it and the wait for all members, and no longer. */
+/** Covers the drain before a rebalance and the wait for all members. */
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** kafkajs tries to join twice a second at least; until then fetches from other brokers and heartbeats go on. */
+/** kafkajs tries to join at least twice a second; heartbeats and fetches from other brokers go on in between. */
 const JOIN_DUE_MS = 1000;
 
 /**
- * A kafkajs consumer that is replaced whenever it crashes or falls silent. kafkajs restarts itself after errors that it
- * calls retriable only; after any other it stays alive and fetches nothing. So its own restart is off, and every end is
- * treated alike.
+ * A kafkajs consumer that is replaced whenever it crashes or falls silent. kafkajs restarts only after errors that it
+ * calls retriable; after any other it stays alive and fetches nothing. So its own restart is switched off, and every
+ * end is treated alike.
  *
- * States: *starting*, *running* (partitions are assigned), *broken* (it has ended, and is replaced after a back-off),
- * *stopped*.
+ * States: *starting*, *running* (partitions are assigned), *broken* (the consumer has ended, and is replaced after a
+ * back-off), *stopped*.
  */
 export class SupervisedConsumer implements FetchControl {
   state: ConsumerState = 'starting';
@@ -63,10 +63,10 @@ export class SupervisedConsumer implements FetchControl {
   private readonly lease = new SessionLease();
   private readonly barrier: RevocationBarrier;
   private consumer: Consumer | undefined;
-  /** Partitions are assigned: before and after, kafkajs refuses to pause and seek. */
+  /** Whether partitions are assigned: otherwise kafkajs refuses to pause and seek. */
   private isJoined = false;
   private memberId: string | undefined;
-  /** Generations of the group: of the last assignment, and of the last join. */
+  /** Generations of the group at the last assignment and at the last join. */
   private generation: number | undefined;
   private joinedGeneration: number | undefined;
   private topics: readonly string[] = [];
@@ -83,7 +83,7 @@ export class SupervisedConsumer implements FetchControl {
     );
   }
 
-  /** Whether no other process can own the partitions: after a suspension it knows before timers and heartbeats. */
+  /** Whether no other process can own the partitions; knows after a suspension before timers and heartbeats do. */
   get holdsSession(): boolean {
     return this.sessionLeftMs > 0;
   }
@@ -92,7 +92,7 @@ export class SupervisedConsumer implements FetchControl {
     return Math.max(0, SESSION_TIMEOUT_MS - SESSION_MARGIN_MS - this.lease.ageMs);
   }
 
-  /** Returns at once. Without the `needed` topics nothing is read; of `topics`, those absent are waited for alone. */
+  /** Returns at once. While a `needed` topic is absent nothing is read; absent `topics` are left out meanwhile. */
   start(topics: readonly string[], needed: readonly string[] = []): void {
     this.topics = topics;
     this.needed = needed;
@@ -117,7 +117,7 @@ export class SupervisedConsumer implements FetchControl {
     this.whileJoined((consumer) => consumer.seek({ topic, partition, offset: String(offset) }));
   }
 
-  /** Ignores the refusal of a consumer that is ending: its pauses and positions end with it. */
+  /** Ignores the refusal by a consumer that is ending: its pauses and positions end with it. */
   private whileJoined(ask: (consumer: Consumer) => void): void {
     try {
       if (this.consumer !== undefined && this.isJoined) ask(this.consumer);
@@ -150,7 +150,7 @@ export class SupervisedConsumer implements FetchControl {
     }
   }
 
-  /** Why it cannot join, in words. Where a topic is absent, the next attempt does without, if that is not needed. */
+  /** Returns why joining failed, and leaves absent topics out of the next subscription, unless one is needed. */
   private async cannotJoin(error: unknown): Promise<string> {
     const why = `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`;
     if (!isAbsentTopic(error)) return why;
@@ -165,7 +165,7 @@ export class SupervisedConsumer implements FetchControl {
     }
   }
 
-  /** Resolves once a topic is there that the subscription has left out; never where it has left none out. */
+  /** Resolves once a topic that the subscription leaves out exists; never resolves if it leaves out none. */
   private async untilPresent(isCurrent: () => boolean): Promise<string> {
     const { kafka, unreadable, stopping } = this;
     const { absent } = unreadable;
@@ -179,14 +179,14 @@ export class SupervisedConsumer implements FetchControl {
     return new Promise(() => undefined);
   }
 
-  /** Drains calls before the group is left, as long as the session lasts. */
+  /** Drains calls before the consumer leaves the group, for as long as the session lasts. */
   private async drain(): Promise<void> {
-    // A stop has drained before.
+    // A stop has drained already.
     if (this.isStopping()) return;
     await this.barrier.raiseBarrier().drained;
   }
 
-  /** Connects and consumes; resolves with why it ended. */
+  /** Connects and consumes; resolves with the reason of its end. */
   private async run(): Promise<string> {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
@@ -196,11 +196,11 @@ export class SupervisedConsumer implements FetchControl {
       },
       unreadable: this.unreadable,
       beforeJoin: () => {
-        // kafkajs goes on by itself until it has stopped: it must neither join nor raise the barrier.
+        // kafkajs goes on until it has stopped: a replaced consumer must neither join nor raise the barrier.
         if (!isCurrent()) throw new Error('this consumer is given up');
         this.barrier.assertDrained();
       },
-      // A replaced consumer has drained before; it must not hold up its successor.
+      // A replaced consumer has drained already; it must not hold up its successor.
       beforeLeave: () => (consumer === this.consumer ? this.drain() : Promise.resolve()),
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.joinedGeneration = generation;
@@ -218,7 +218,7 @@ export class SupervisedConsumer implements FetchControl {
     }
   }
 
-  /** Listens to a consumer for as long as it is current; `end` resolves with why it must be replaced. */
+  /** Listens to a consumer while it is current; `end` resolves with the reason for its replacement. */
   private watch(
     consumer: Consumer,
     isCurrent: () => boolean,
@@ -233,7 +233,7 @@ export class SupervisedConsumer implements FetchControl {
         resolve(describeKafkaFailure(payload.error, { right: 'Read' }));
       });
       consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
-        // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
+        // Not `sentAt`: kafkajs sets it after the request has left, and the process may be suspended in between.
         if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
         if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
       });
@@ -241,7 +241,7 @@ export class SupervisedConsumer implements FetchControl {
         if (!isCurrent()) return;
         lease.renew(heartbeatSentAtMs);
         callbacks.onMembershipConfirmed();
-        // kafkajs has given up joining and goes on as before, while calls stay paused.
+        // kafkajs has given up joining and goes on fetching, while calls stay paused.
         if ((heartbeatSentAtMs ?? 0) > barrier.drainedEpochMs + JOIN_DUE_MS) {
           resolve('a rebalance was not gone through with');
         }
@@ -260,7 +260,7 @@ export class SupervisedConsumer implements FetchControl {
     });
     consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
       if (!isCurrent()) return;
-      // The assignment may have lain in the socket while the process was suspended.
+      // The assignment may have waited in the socket while the process was suspended.
       lease.renew(syncSentAtMs);
       this.joined(memberId, new Map(Object.entries(memberAssignment)));
       // Revoked partitions must be known before calls that wait for the session go on.
@@ -269,14 +269,14 @@ export class SupervisedConsumer implements FetchControl {
     return { end, stop };
   }
 
-  /** `memberId` is another one when the coordinator has removed the member meanwhile. */
+  /** The coordinator gives a member that it has removed another `memberId`. */
   private joined(memberId: string, assignment: PartitionAssignment): void {
     this.state = 'running';
     this.barrier.lowerBarrier();
     this.isJoined = true;
-    // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join
-    // and its assignment: partitions that are assigned again must be taken over like new ones. A coordinator that has
-    // moved assigns what it had in the same generation.
+    // If the member has not stayed, other members have owned the partitions, possibly only in a generation that this
+    // one missed between its join and its assignment. Partitions that are assigned again are then opened as new. A
+    // coordinator that has moved to another broker assigns the same partitions in the same generation.
     const generations = (this.joinedGeneration ?? 0) - (this.generation ?? 0);
     const hasStayed = memberId === this.memberId && (generations === 0 || generations === 1);
     if (!hasStayed) this.callbacks.onAssigned(new Map());
@@ -294,14 +294,14 @@ export class SupervisedConsumer implements FetchControl {
       autoCommit: false,
       partitionsConsumedConcurrently: 8,
       eachBatch: (payload) => {
-        // A batch that was fetched before a seek is stale.
+        // A batch fetched before a seek is stale.
         if (consumer === this.consumer && !payload.isStale()) this.callbacks.onBatch(payload.batch);
         return Promise.resolve();
       },
     });
   }
 
-  /** disconnect() waits without a limit when the broker is gone. */
+  /** kafkajs's disconnect() waits without a limit when the broker is gone. */
   private async dispose(): Promise<void> {
     const consumer = this.consumer;
     this.consumer = undefined;
@@ -315,14 +315,14 @@ export class SessionLease {
   private monotonicMs = -Infinity;
   private wallMs = -Infinity;
 
-  /** Takes a confirmation, as old as its request (real epoch ms): the answer may have lain in a socket meanwhile. */
+  /** Records a confirmation of the age of its request (real epoch ms): the answer may have waited in a socket. */
   renew(sentAtMs = realEpochMs()): void {
     const ageMs = Math.max(0, realEpochMs() - sentAtMs);
     this.monotonicMs = realNowMs() - ageMs;
     this.wallMs = realEpochMs() - ageMs;
   }
 
-  /** The greater of the ages by two clocks: one stops while the machine is suspended, the other may be set back. */
+  /** The greater age by two clocks: one stops while the machine is suspended, the other may be set back. */
   get ageMs(): number {
     return Math.max(realNowMs() - this.monotonicMs, realEpochMs() - this.wallMs);
   }
@@ -332,12 +332,12 @@ interface Draining {
   /** Resolves once no call is in flight, or the deadline has passed. */
   drained: Promise<void>;
   sinceMs: number;
-  /** When that was, in real epoch milliseconds; Infinity before. */
+  /** When `drained` resolved, in real epoch milliseconds; Infinity before. */
   drainedEpochMs: number;
 }
 
 /**
- * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them:
+ * Keeps this member from joining the group again, which revokes its partitions, while calls are in flight for them:
  * the new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
  *
  * *Lowered*, then *raised* from the first sign of a rebalance, *drained* once no call is in flight, and lowered again
@@ -346,7 +346,7 @@ interface Draining {
 export class RevocationBarrier {
   private current: Draining | undefined;
 
-  /** @param drain lets no call begin; resolves once none is in flight, or after the deadline */
+  /** @param drain keeps calls from beginning; resolves once none is in flight, or after the deadline */
   constructor(
     private readonly drain: (deadlineMs: number) => Promise<void>,
     private readonly deadlineMs: () => number,
@@ -356,7 +356,7 @@ export class RevocationBarrier {
     return this.current !== undefined;
   }
 
-  /** Real epoch milliseconds since when the member may join; Infinity before. */
+  /** Real epoch milliseconds from which on the member may join; Infinity before. */
   get drainedEpochMs(): number {
     return this.current?.drainedEpochMs ?? Infinity;
   }
@@ -384,8 +384,8 @@ export class RevocationBarrier {
   }
 
   /**
-   * Throws that the group is rebalancing until nothing is under way: kafkajs then tries to join again and again, and
-   * waits for nothing else.
+   * Throws REBALANCE_IN_PROGRESS until the drain has ended: kafkajs retries joining after this error, and has no
+   * other way to wait.
    */
   assertDrained(): void {
     if (this.raiseBarrier().drainedEpochMs < Infinity) return;

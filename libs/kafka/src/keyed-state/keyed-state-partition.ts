@@ -10,86 +10,86 @@ import { partitionCount, topicSpans } from '../reading/topics.js';
 import { type KeyPlacement, Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';
 
-/** `H` holds a partition, see `onOwned`. */
+/** `H` is the type of a partition's holder, see `onOwned`. */
 export interface KeyedStateOptions<V, H = void> {
   kafka: KafkaClient;
   /** Full name of a compacted topic of the bridge's own. */
   name: string;
-  /** Full names of input topics whose messages wait until the same partition is restored. */
+  /** Full names of input topics whose messages wait until the state partition of their number is restored. */
   inputs?: readonly string[];
-  /** Set where the hash of a key decides on its partition; else it is kept in the one its input came through. */
+  /** Set if the hash of a key chooses its partition; otherwise it is that of the input. */
   placement?: KeyPlacement;
-  /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
+  /** Prefix of transactional ids; of two processes with the same one, the later fences the earlier. */
   transactionalIdPrefix: string;
-  /** What a value is stored and kept as, by default itself: arrays lack the names that are half of an object's text. */
+  /** Converts a value to its stored form, by default itself: arrays save the field names, half of an object's text. */
   format?: (value: V) => unknown;
-  /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
+  /** Converts the stored form back, on each access; undefined for one that cannot be read. */
   parse: (json: unknown) => V | undefined;
-  /** Called each time a partition is owned and restored; returns what holds it until `state.signal` aborts. */
+  /** Called each time a partition has been restored; returns its holder, which lasts until `state.signal` aborts. */
   onOwned: (state: InputState<V> & TransactedState<V>) => H;
 }
 
-/** A change of state: the new value of a key, or null to forget it. */
+/** A change of state: the new value of a key, or null to delete it. */
 export type StateChange<V> = readonly [key: string, value: V | null];
 
-/** State of a partition while this process owns it. Only whoever `onOwned` has given it writes, until `signal` aborts. */
+/** State of a partition while this process owns it. Only its holder writes, until `signal` aborts. */
 interface OwnedState<V> {
   readonly partition: number;
   readonly signal: AbortSignal;
-  /** Aborts when the partition is revoked; `signal` alone aborts when it is only restored again. */
+  /** Aborts when the partition is revoked; `signal` also aborts when it is restored again. */
   readonly lost: AbortSignal;
-  /** The number of partitions that keys are hashed over; absent where keys are not hashed. */
+  /** Number of partitions that keys are hashed over; absent if keys are not hashed. */
   readonly partitions?: number | undefined;
   get(key: string): V | undefined;
-  /** Cheaper than {@link entries}, which reads the values as well. */
+  /** Cheaper than {@link entries}, which parses the values. */
   keys(): IterableIterator<string>;
   entries(): IterableIterator<[string, V]>;
 }
 
-/** State that follows from messages of {@link KeyedStateOptions.inputs}, and is written with what becomes of them. */
+/** State derived from messages of {@link KeyedStateOptions.inputs}, and written in their transactions. */
 export interface InputState<V> extends OwnedState<V> {
   /**
-   * Changes what {@link get} shows at once (null forgets the key), and returns the record of it, for the transaction of
-   * the message that led to it. Until that is committed, the message is not done, and the next
-   * owner of the partition begins without the change.
+   * Changes the result of {@link get} at once (null deletes the key), and returns the record of the change for the
+   * transaction of its message. Until that is committed, the message is unfinished, and the next owner of the
+   * partition begins without the change.
    */
   put(key: string, value: V | null): OutboundRecord;
 }
 
-/** State that is written in transactions of its own. */
+/** State written in its own transactions. */
 export interface TransactedState<V> extends OwnedState<V> {
   /**
-   * Writes changes and their records in one transaction; then they show in {@link get}. @throws when it is not known to
-   * be committed: `signal` has aborted then, and the partition is restored again
+   * Writes changes and records in one transaction, then shows the changes in {@link get}. @throws when the
+   * transaction is not known to be committed: `signal` has aborted, and the partition is restored again
    */
   commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
 }
 
 const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
-/** A restore has machines polled that missed their turn, and where writes fail for good, reads all in vain. */
+/** After each restore, machines that missed their turn are polled; while all writes fail, that is in vain. */
 const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
-/** A failed write may have been given up by its caller. */
+/** The caller may have given up a failed write. */
 const WRITES_WORK_AFTER_MS = 120_000;
 
 /**
  * One partition of keyed state, from assignment to revocation.
  *
- * States of a round: *fencing* (earlier writers are shut out: the producer with the same transactional id, and those of
- * its inputs' partitions), *restoring* (write a mark, read the log up to it), *owned*. Where keys are partitioned by
- * hash, keys that belong to a partition added since are handed over before, see {@link Repartition}. A write whose
- * result is unknown ends the round; the next one reads its result, after a pause that grows while writes go on failing.
+ * States: *fencing* (earlier writers are shut out: the producer with the same transactional id, and those of the
+ * input partitions), *restoring* (write a mark, read the log up to it), *owned*. If keys are partitioned by hash,
+ * keys of partitions added since are handed over first, see {@link Repartition}. A write whose result is unknown
+ * leads back to *fencing*; the next restore reads its result, after a pause that grows while writes fail.
  */
 export class KeyedStatePartition<V> {
   private readonly closing = new AbortController();
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
   isRestored = false;
-  /** Partitions that keys are hashed over, as the present round knows; undefined where keys are not hashed. */
+  /** Partitions that keys are hashed over, as read at the latest fencing; undefined if keys are not hashed. */
   private partitions: number | undefined;
   private fewestPartitions = 0;
   private outgrown = new AbortController();
   private readonly logger = new Logger('KeyedState');
-  /** Counted apart, because a restored partition may fail with every write. */
+  /** Counted separately: a restored partition may fail with every write. */
   private readonly restoring = new ConsecutiveFailures();
   private readonly writing = new ConsecutiveFailures(WRITES_WORK_AFTER_MS);
 
@@ -97,12 +97,12 @@ export class KeyedStatePartition<V> {
     private readonly partition: number,
     private readonly options: KeyedStateOptions<V>,
     private readonly member: FetchControl,
-    /** Resolves once no earlier owner of the inputs can write here any more. */
+    /** Resolves once no earlier owner of the inputs can write here. */
     private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {}
 
-  /** Why it can be neither restored nor written for a while now, in words. */
+  /** Why the partition cannot be restored or written, for `/health/ready`; undefined while it can. */
   get problem(): string | undefined {
     const nowMs = realNowMs();
     const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
@@ -114,15 +114,15 @@ export class KeyedStatePartition<V> {
   }
 
   acceptFetched(messages: readonly KafkaMessage[]): void {
-    // Records after the restore are those of our own writes.
+    // Records after the restore are our own writes.
     if (this.restore?.acceptRecords(messages) !== true) {
       this.member.pause(this.options.name, this.partition);
     }
   }
 
-  /** Begins another round where keys are hashed over more partitions than it knows of. */
+  /** Restores again if keys are hashed over more partitions than known. */
   grow(partitions: number): void {
-    // Another broker may not know of them when the next round asks it.
+    // Another broker may not know the new partitions at the next fencing.
     this.fewestPartitions = partitions;
     if (this.partitions === undefined || this.partitions >= partitions) return;
     this.outgrown.abort(
@@ -149,7 +149,7 @@ export class KeyedStatePartition<V> {
     }
   }
 
-  /** Returns the real milliseconds to wait, as {@link notWritten}. */
+  /** Returns the real milliseconds to wait, like {@link notWritten}. */
   private notRestored(error: unknown): number {
     const why = describeKafkaFailure(error, { right: 'Write', topics: [this.options.name] });
     const failures = this.restoring.failed(realNowMs(), why);
@@ -169,7 +169,7 @@ export class KeyedStatePartition<V> {
     this.logger.warn({ msg, name: options.name, partition, failures, error });
   }
 
-  /** Returns the failed write, or undefined once the partition is revoked; throws when it cannot be restored. */
+  /** Returns the write that failed, or undefined once the partition is revoked; throws when a restore fails. */
   private async round(): Promise<FailedWrite | undefined> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
@@ -177,13 +177,13 @@ export class KeyedStatePartition<V> {
     const { signal } = this.closing;
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
-      // A broker that does not answer must not hold up the close of the partition.
+      // A broker that does not answer must not hold up the revocation.
       await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);
       await abortable(writer.writeTransaction([restore.mark]), signal);
       this.member.seek(name, partition, 0);
-      // Not before the seek: a fetch from the middle must not be taken for the beginning.
+      // After the seek: a fetch from the middle must not be taken for the beginning.
       this.restore = restore;
       this.member.resume(name, partition);
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
@@ -205,7 +205,7 @@ export class KeyedStatePartition<V> {
     const counted = await abortable(partitionCount(kafka, placement.topic), signal);
     const partitions = Math.max(counted, this.fewestPartitions);
     this.partitions = partitions;
-    // A topic of state may have more partitions than the one that its keys are hashed over.
+    // The state's topic may have more partitions than the one that its keys are hashed over.
     if (this.partition >= partitions) return undefined;
     return new Repartition(name, this.partition, partitions, placement);
   }
@@ -223,7 +223,7 @@ export class KeyedStatePartition<V> {
       await abortable(writer.writeTransaction(records), signal);
       for (const { key, value } of records) if (value === null) texts.delete(String(key));
     }
-    // Without the beginning of the log it is unknown who has handed over: waiting for them would be in vain.
+    // Without the beginning of the log it is unknown which partitions have handed over: do not wait for them.
     if (partitionsBefore !== undefined && partitionsBefore !== this.partitions) return;
     const spans = await abortable(topicSpans(this.options.kafka, this.options.name), signal);
     const own = spans.find(({ partition }) => partition === this.partition);
@@ -237,7 +237,7 @@ export class KeyedStatePartition<V> {
     const { partition, partitions, options, writing } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
-    // A holder would wait for the signal to abort, which it has done already.
+    // A new holder would wait for the abort of a signal that has aborted.
     if (ending.aborted) return undefined;
     const owned = new OwnedPartition(
       partition,
@@ -261,16 +261,16 @@ export class KeyedStatePartition<V> {
   }
 }
 
-/** The record of a change, whose value is the text kept in memory. */
+/** The record of a change; its value is the text kept in memory. */
 type StateRecord = OutboundRecord & { key: string; value: string | null };
 
-/** A transaction whose result only Kafka knows. */
+/** A transaction of which only Kafka knows the result. */
 interface FailedWrite {
   error: unknown;
   topics: readonly string[];
 }
 
-/** A partition from the moment it is restored; ends with the first write that fails. */
+/** A restored partition, until its first failed write or its revocation. */
 class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
   readonly signal: AbortSignal;
   failed: FailedWrite | undefined;
@@ -317,7 +317,7 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
     let written: readonly StateRecord[];
     try {
       written = changes.map((change) => this.toRecord(change));
-      // A broker that does not answer must not keep a write waiting after the partition is revoked.
+      // A broker that does not answer must not hold up a write after the revocation.
       await abortable(this.writer.writeTransaction([...written, ...records]), this.signal);
     } catch (error) {
       this.failed ??= { error, topics: [...topics] };

@@ -10,21 +10,21 @@ import {
   type TransactedState,
 } from './keyed-state-partition.js';
 
-/** A broker may not know of partitions that were added a moment ago. */
+/** A broker may not know partitions added a moment ago. */
 const GROWTH_CHECK_MS = 30_000;
 
-/** The input partitions, by full name, whose messages wait for state. */
+/** The input partitions, by full topic name, whose messages wait for state. */
 interface StateInputs {
-  /** Resolves once no earlier owner of the partition can write to the state any more. */
+  /** Resolves once no earlier owner of the partition can write to the state. */
   untilFenced(topic: string, partition: number): Promise<void>;
   stateRestored(topic: string, partition: number): void;
 }
 
-/** State in a compacted topic, assigned by partition within the group. */
+/** State in a compacted topic, whose partitions the group assigns. */
 export class KeyedState<V, H = void> {
   readonly name: string;
   private readonly inputs: readonly string[];
-  /** The holder of each partition, from when it is restored until it is lost: then its messages wait. */
+  /** Holder of each partition from its restore to its revocation; without one, messages wait. */
   readonly holders = new Map<number, H>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   private readonly logger = new Logger('KeyedState');
@@ -37,12 +37,12 @@ export class KeyedState<V, H = void> {
     this.inputs = options.inputs ?? [];
   }
 
-  /** Partitions owned, whether restored yet or not. */
+  /** Assigned partitions, restored or not. */
   get owned(): number[] {
     return [...this.partitions.keys()];
   }
 
-  /** Why a partition can be neither restored nor written for a while now, in words. */
+  /** Why a partition cannot be restored or written, for `/health/ready`; undefined while all can. */
   get problem(): string | undefined {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
@@ -52,7 +52,7 @@ export class KeyedState<V, H = void> {
     this.stateInputs = inputs;
   }
 
-  /** Whether the messages of an input partition wait for this state, which is not restored. */
+  /** Whether messages of an input partition wait for this state to be restored. */
   isAwaited(topic: string, partition: number): boolean {
     return this.inputs.includes(topic) && this.partitions.get(partition)?.isRestored !== true;
   }
@@ -66,7 +66,7 @@ export class KeyedState<V, H = void> {
       if (partitions.includes(number)) continue;
       this.partitions.delete(number);
       void state.close().then(() => {
-        // kafkajs remembers a pause across assignments; a successor's is its own.
+        // kafkajs keeps a pause across assignments; that of a newer assignment must stay.
         if (!this.partitions.has(number)) this.member?.resume(this.name, number);
       });
     }
@@ -84,7 +84,7 @@ export class KeyedState<V, H = void> {
     this.watchGrowth();
   }
 
-  /** Looks for added partitions: the group assigns them, but the owners of the others do not notice. */
+  /** Watches for added partitions: the group assigns them, but owners of the others do not notice. */
   private watchGrowth(): void {
     const { placement } = this.options;
     if (placement === undefined) return;

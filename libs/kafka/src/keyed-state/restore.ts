@@ -4,15 +4,14 @@ import type { KafkaMessage } from '../client/kafka-port.js';
 import { type OutboundRecord, partitionOf } from '../producer/outbound-record.js';
 import { Completion, SilenceWatch } from '../reading/reader.js';
 
-/** Begins the keys of records about a partition. No machine or order is called this: ids hold no control characters. */
+/** Prefix of the keys of records about a partition itself. Ids of machines and orders contain no control characters. */
 const OF_PARTITION = '\u0000';
 const MARK_KEY = `${OF_PARTITION}restore-mark`;
 
 /**
- * Reads one partition of a compacted topic from its beginning to a mark that was written after the
- * previous writer had been fenced, and on from there until others have handed over what belongs to it. Waiting for the
- * mark rather than for an offset is what makes the end certain: the last offsets of such a log are transaction markers,
- * which no consumer is shown.
+ * Reads one partition of a compacted topic from its beginning to a mark that was written after the previous writer
+ * had been fenced, and on until other partitions have handed over the keys that belong to it. A mark makes the end
+ * certain, an offset does not: the last offsets of such a log are transaction markers, which consumers do not see.
  */
 export class Restore {
   readonly mark: OutboundRecord;
@@ -37,7 +36,7 @@ export class Restore {
     });
   }
 
-  /** Takes records in the order of the log; false once it is at its end. */
+  /** Applies records in the order of the log; returns false once the restore has ended. */
   acceptRecords(records: readonly Pick<KafkaMessage, 'key' | 'value'>[]): boolean {
     this.silence.progressSeen();
     for (const { key, value } of records) {
@@ -55,19 +54,19 @@ export class Restore {
     return !this.ending.isOver;
   }
 
-  /** Nothing is waited for that may come after the mark. */
+  /** Ends the restore without the records awaited after the mark. */
   endRestore(): void {
     this.ending.end();
   }
 
-  /** The values by key, as stored, once the mark has been passed; more may come. Throws as {@link finished}. */
+  /** Stored values by key once the mark has been read; more may follow. Throws like {@link finished}. */
   marked(signal: AbortSignal): Promise<Map<string, string>> {
     return this.reached(this.passedMark, signal);
   }
 
   /**
-   * The values by key, as stored. @throws the signal's reason, or an Error when nothing has come for 30 s: the mark may
-   * be gone, as in a topic that was recreated or emptied
+   * Stored values by key. @throws the signal's reason, or an Error when nothing has come for 30 s: the mark may be
+   * gone, as in a topic that was recreated or emptied
    */
   finished(signal: AbortSignal): Promise<Map<string, string>> {
     return this.reached(this.ending, signal);
@@ -85,33 +84,32 @@ export class Restore {
 }
 
 const HANDED_OVER_BY = `${OF_PARTITION}handed-over-by/`;
-/** Bounds how long a transaction lasts; a value is some kilobytes at the most. */
+/** Limits the duration of a transaction; a value has some kilobytes at most. */
 const KEYS_PER_TRANSACTION = 1000;
 
-/** In which partition a key belongs: the hash of the key, over the partitions of a topic. */
+/** The partition of a key: its hash over the partitions of a topic. */
 export interface KeyPlacement {
-  /** Full name; that of the state itself, or of the topic whose partitions it follows. */
+  /** Full name of the state's own topic, or of the topic whose partitions it follows. */
   topic: string;
-  /** The remedy for an operator when that topic has grown. Without it, values move to where their keys belong. */
+  /** Advice for operators when that topic has grown. Without it, values move to the partitions of their keys. */
   whenGrown?: string;
 }
 
-/** Keys belong to other partitions than those they are kept in, and do not move. */
+/** Keys no longer belong to the partitions that hold them, and do not move. */
 export class TopicGrownError extends Error {}
 
 /**
- * What happens to a partition of keyed state when the topic that shares out its keys gets more partitions: a key
- * that is kept in one may belong to another from then on, with another owner, who must neither miss its value nor
- * begin without it.
+ * Moves keys of keyed state after the topic that distributes them has got more partitions: a key may then belong to
+ * another partition with another owner, which must not begin without its value.
  *
- * Each owner, once it has restored its partition, writes what belongs elsewhere into the other partitions and a
- * tombstone for it into its own, in one transaction; the last of these transactions also has a record in each
- * partition, which says that this one has handed over, under so many partitions. A partition is owned only when
- * all have said so. The fence of keyed state makes that safe: whoever owned a partition under the former number
- * cannot write any more once it is restored anew, and a crash leaves a key in one of the two partitions, whole.
+ * Each owner, once it has restored its partition, writes the keys that belong elsewhere into the other partitions and
+ * a tombstone for each into its own, in one transaction. The last of these transactions also writes a record to each
+ * partition, which states that this partition has handed over under this number of partitions. A partition is owned
+ * only when all others have done so. Fencing makes that safe: whoever owned a partition under the former number
+ * cannot write once it is restored again, and a crash leaves a key whole in one of the two partitions.
  */
 export class Repartition {
-  /** By partition: under how many partitions it has handed over last. */
+  /** By partition: the number of partitions under which it handed over last. */
   private readonly handedOver = new Map<number, number>();
 
   constructor(
@@ -121,14 +119,14 @@ export class Repartition {
     private readonly placement: KeyPlacement,
   ) {}
 
-  /** Takes the record that a partition has handed over; returns false for any other. */
+  /** Applies the record that a partition has handed over; returns false for any other record. */
   acceptHandOver(key: string, value: Buffer | null): boolean {
     if (!key.startsWith(HANDED_OVER_BY)) return false;
     this.handedOver.set(Number(key.slice(HANDED_OVER_BY.length)), Number(value?.toString()));
     return true;
   }
 
-  /** Whether no other partition keeps a key that belongs here. */
+  /** Whether no other partition holds a key that belongs here. */
   get isOver(): boolean {
     return this.awaited.length === 0;
   }
@@ -138,12 +136,12 @@ export class Repartition {
     return numbers(partitions).filter((number) => this.handedOver.get(number) !== partitions);
   }
 
-  /** How many partitions there were when this one handed over last; undefined when it never has. */
+  /** Number of partitions when this one handed over last; undefined if it never has. */
   get partitionsBefore(): number | undefined {
     return this.handedOver.get(this.partition);
   }
 
-  /** What to write, a transaction each; nothing if it is written. @throws TopicGrownError when keys do not move */
+  /** Yields the records of each transaction to write, if it has not been done. @throws TopicGrownError */
   *handOver(texts: ReadonlyMap<string, string>): Generator<OutboundRecord[]> {
     const { partitionsBefore: before, partitions, placement } = this;
     if (before === partitions) return;
@@ -156,7 +154,7 @@ export class Repartition {
     for (const [key, text] of placement.whenGrown === undefined ? texts : []) {
       const target = partitionOf(key, partitions);
       if (target === this.partition) continue;
-      // A record about this partition itself does not hold for another one.
+      // A record about this partition does not apply to another one.
       if (!key.startsWith(OF_PARTITION)) records.push(this.record(target, key, text));
       records.push(this.record(this.partition, key, null));
       if (records.length < 2 * KEYS_PER_TRANSACTION) continue;

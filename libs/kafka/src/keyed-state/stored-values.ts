@@ -1,13 +1,13 @@
 const NO_JSON = '';
 
-/** A partition's values as JSON, read when asked for: a hundred thousand objects take several times the memory. */
+/** Values of a partition as JSON, parsed on each access: 100,000 objects take several times the memory. */
 export class StoredValues<V> {
   private readonly packed: PackedJson | undefined;
 
   /**
-   * @param texts JSON by key; taken over
-   * @param parse undefined for what cannot be read, which is taken for forgotten
-   * @param isPacked keeps them without the names of fields; not where they are stored without already
+   * @param texts JSON by key; owned by this object from now on
+   * @param parse returns undefined for a value that it cannot read, which counts as absent
+   * @param isPacked keeps values without field names; false if they are already stored so
    */
   constructor(
     private readonly texts: Map<string, string>,
@@ -24,7 +24,7 @@ export class StoredValues<V> {
     return text === undefined ? undefined : this.read(text);
   }
 
-  /** Also of what cannot be read. */
+  /** Includes keys whose value cannot be read. */
   keys(): IterableIterator<string> {
     return this.texts.keys();
   }
@@ -45,7 +45,7 @@ export class StoredValues<V> {
     try {
       return this.parse(this.packed === undefined ? JSON.parse(text) : this.packed.unpack(text));
     } catch {
-      // Nobody else writes these topics; an unreadable value is no reason to fail.
+      // Only the bridge writes these topics; an unreadable value is no reason to fail.
       return undefined;
     }
   }
@@ -53,23 +53,23 @@ export class StoredValues<V> {
 
 function packedText(packed: PackedJson, text: string): string {
   try {
-    // V8 puts a text of more than a hundred characters together from pieces, and keeps them: copied it is one.
+    // V8 keeps the pieces that a concatenated string is made of; the copy is a single one.
     return Buffer.from(packed.pack(text)).toString();
   } catch {
     return NO_JSON;
   }
 }
 
-/** A bound, because an object that is used as a map has another shape each time. */
+/** Bounded because each object used as a map has its own shape. */
 const MOST_SHAPES = 256;
 const ARRAY = -1;
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /**
- * JSON without the names of its fields, for values that are alike by the hundred thousand: half or more of their text
- * is names. An object becomes the number of its shape (which fields, in which order) and its values, an array -1 and
- * its items. Objects beyond the bound of shapes stay as they are.
+ * JSON without field names, for 100,000 similar values: half or more of their text is names. An object becomes the
+ * number of its shape (its fields in order) and its values, an array -1 and its items. Objects beyond the limit of
+ * shapes stay as they are.
  */
 export class PackedJson {
   private readonly numbers = new Map<string, number>();
@@ -96,7 +96,7 @@ export class PackedJson {
     const name = JSON.stringify(fields);
     const known = this.numbers.get(name);
     if (known !== undefined || this.shapes.length === MOST_SHAPES) return known;
-    // assigned, it would become the prototype
+    // Assigning it would set the prototype.
     if (fields.includes('__proto__')) return undefined;
     this.numbers.set(name, this.shapes.length);
     return this.shapes.push(fields) - 1;

@@ -5,17 +5,17 @@ import { withAdmin } from '../client/with-admin.js';
 import { committedSpans, hasLeader } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
-/** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
+/** Partitions are assigned by the dozen: wait (real milliseconds) for requests to join one another. */
 const LINGER_MS = 10;
-/** A transaction that has ended sets its offset a moment later. */
+/** An ended transaction sets its offset a moment later. */
 const UNSTABLE_POLL_MS = 50;
 const UNSTABLE_DEADLINE_MS = 10_000;
 
-/** The progress that earlier owners have committed for a partition. */
+/** Progress that earlier owners have committed for a partition. */
 export interface CommittedProgress extends OffsetMetadata {
-  /** The offset of the first fetch. */
+  /** Offset of the first fetch. */
   begin: number;
-  /** All below it is finished; 0 where nothing was committed, or the partition was recreated since. */
+  /** All messages below it are finished; 0 if nothing is committed, or the partition was recreated since. */
   floor: number;
 }
 
@@ -39,9 +39,9 @@ export class CommittedOffsets {
   ) {}
 
   /**
-   * Undefined where the partition is no more.
+   * Fetches the progress of a partition; undefined if it no longer exists.
    *
-   * @throws the broker's error; of this partition alone, that it has no leader, or an offset that does not become stable
+   * @throws the broker's error; for this partition alone, that it has no leader or its offset does not become stable
    */
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {

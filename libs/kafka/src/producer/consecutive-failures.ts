@@ -1,4 +1,4 @@
-/** An operator is shown what fails for longer than this. */
+/** Failures that go on for longer than this are shown to operators. */
 const PROBLEM_AFTER_MS = 5000;
 
 interface Failures {
@@ -9,34 +9,34 @@ interface Failures {
   topics: readonly string[];
 }
 
-/** What fails and is tried again, for as long as it fails. Pure: times are real milliseconds of one clock. */
+/** A run of failures without a success in between. Pure: times are real milliseconds of one clock. */
 export class ConsecutiveFailures {
   private run: Failures | undefined;
 
   /**
-   * @param overAfterMs a failure that is so old is over, though nothing has succeeded since. Without it nothing else is
-   * done before success: it goes on failing also while it is tried once more
+   * @param overAfterMs age at which the latest failure counts as over without a success. By default it never does:
+   * the caller does nothing else until a retry succeeds
    */
   constructor(private readonly overAfterMs = Infinity) {}
 
-  /** Returns the failures in a row with this one, which had to do with these topics. */
+  /** Records a failure that concerns these topics; returns the number of consecutive failures. */
   failed(nowMs: number, why: string, topics: readonly string[] = []): number {
     const { sinceMs, count } = this.current(nowMs) ?? { sinceMs: nowMs, count: 0 };
     this.run = { sinceMs, latestMs: nowMs, count: count + 1, why, topics };
     return count + 1;
   }
 
-  /** Proves nothing where the latest failure had to do with yet another topic, which may be the one at fault. */
+  /** Ends the run, unless the latest failure concerned further topics, which may be at fault. */
   succeeded(topics: ReadonlySet<string> = new Set()): void {
     if (this.run?.topics.every((topic) => topics.has(topic)) === true) this.run = undefined;
   }
 
-  /** When the first of them was; undefined where there is none. */
+  /** Time of the first failure; undefined without failures. */
   get sinceMs(): number | undefined {
     return this.run?.sinceMs;
   }
 
-  /** Why it fails, in words, once it has gone on failing for a while. */
+  /** Reason of the latest failure, once failures have gone on for a while; otherwise undefined. */
   problem(nowMs: number): string | undefined {
     const run = this.current(nowMs);
     if (run === undefined) return undefined;

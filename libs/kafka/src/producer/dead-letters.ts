@@ -14,19 +14,19 @@ import type { InboundRecord } from '../reading/stored-record.js';
 import type { OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
 export interface DeadLetterReason extends Rejection {
-  /** Calls made to the service before it was given up. */
+  /** Calls made to the service before the message was rejected. */
   attempts: number;
   httpStatus?: number;
-  /** The machines at fault, of a message that names several. */
+  /** The machines at fault, if the message names several. */
   machineIds?: readonly string[];
-  /** Where it was rejected, in traces; by default in the span of the message. */
+  /** Span of the rejection, in traces; by default that of the message. */
   trace?: TraceContext;
 }
 
-/** A batch may hold 100,000 rejected records, whose lines would wait in memory for a slow reader of the log. */
+/** A batch may hold 100,000 rejected records, whose log lines would wait in memory for a slow reader. */
 const MOST_LINES_A_SECOND = 100;
 
-/** What to do about a dead letter that lacks something. */
+/** Advice for a dead letter that is written without its value or headers. */
 const ADVICE: Record<RecordRefusedError['code'], string> = {
   'too-large': 'raise max.message.bytes of the dead-letter topic',
   'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
@@ -35,7 +35,7 @@ const ADVICE: Record<RecordRefusedError['code'], string> = {
   'ill-dated': 'compare the clocks of the bridge and the brokers',
 };
 
-/** Writes messages to `<input topic>.dlq`, byte for byte, with the reason in headers. */
+/** Makes dead letters for `<input topic>.dlq`: the message byte for byte, with the reason in headers. */
 export class DeadLetters {
   private readonly logger = new Logger('DeadLetters');
   private lines = { second: 0, count: 0, leftOut: 0 };
@@ -46,9 +46,8 @@ export class DeadLetters {
   ) {}
 
   /**
-   * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
-   * not stop everything behind this message: then the dead letter's leaner forms say where the message lies, in a topic
-   * that still has it.
+   * Makes the dead letter, to be written with the message's offset. If its topic accepts smaller records than the
+   * input did, it must not stop later messages: its leaner forms name the place of the message in the input topic.
    */
   deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = this.sourceOf(message);
@@ -61,7 +60,7 @@ export class DeadLetters {
       topic: deadLetterTopic(topic),
       key: message.key,
       value: message.value,
-      // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
+      // Without `dlq-` headers: an input may be a copy of a dead letter, whose reason does not apply to it.
       headers: [...originalHeaders(message.headers), ...Object.entries(why)],
     };
     return {
@@ -79,7 +78,7 @@ export class DeadLetters {
     };
   }
 
-  /** Beyond {@link MOST_LINES_A_SECOND} the next line says how many had none. */
+  /** Above {@link MOST_LINES_A_SECOND}, lines are left out; the next line has their number. */
   private logDeadLetter(fields: object): void {
     const second = Math.floor(realNowMs() / 1000);
     if (second !== this.lines.second) this.lines = { ...this.lines, second, count: 0 };
@@ -125,24 +124,24 @@ export class DeadLetters {
   }
 }
 
-/** Larger ones are left out of a dead letter that its topic has refused twice. */
+/** Larger keys and lists are left out of a dead letter that its topic has refused twice. */
 const MAX_KEY_BYTES = 1024;
 const MAX_MACHINE_IDS_BYTES = 8 * 1024;
 
-/** A dead letter with all of its message: its headers, and then what the bridge says. */
+/** A dead letter with the whole message; its headers begin with those of the message. */
 interface WholeDeadLetter extends OutboundRecord {
   headers: MessageHeaders;
 }
 
-/** Of a dead letter that is too large for its topic: the same without the message's value. */
+/** The dead letter without the message's value, for a topic that refuses it. */
 function deadLetterWithoutValue(whole: WholeDeadLetter): OutboundRecord {
   const { valueOmitted } = DEAD_LETTER_HEADERS;
   return { ...whole, value: null, headers: [...whole.headers, [valueOmitted, omitted(whole)]] };
 }
 
 /**
- * Of one that is too large even without its value: what the bridge says (`why`), and of the message hardly more than
- * where it lies. A dozen kilobytes at most.
+ * The dead letter of at most a dozen kilobytes for a topic that refuses it even without the value: the bridge's
+ * headers (`why`), and of the message hardly more than its place.
  */
 function truncatedDeadLetter(
   whole: WholeDeadLetter,
@@ -159,7 +158,7 @@ function truncatedDeadLetter(
   ].join(', ');
   const headers = {
     ...Object.fromEntries(kept),
-    // What it lacks comes first, because a long detail is cut.
+    // The missing parts come first, because a long detail is truncated.
     [detail]: printable(`without its ${lacks}; ${why[detail] ?? ''}`),
     [valueOmitted]: omitted(whole),
   };

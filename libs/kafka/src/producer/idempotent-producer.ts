@@ -23,7 +23,7 @@ import {
 
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;
-/** The broker does not know the producer's sequence any more, as after a loss of data: only a new producer id helps. */
+/** The broker has lost the producer's sequence, as after a loss of data: only a new producer id helps. */
 const SEQUENCE_LOST = [
   'OUT_OF_ORDER_SEQUENCE_NUMBER',
   'UNKNOWN_PRODUCER_ID',
@@ -33,7 +33,7 @@ const SEQUENCE_LOST = [
 
 /**
  * Sends records until all in-sync replicas have them, however long Kafka is away. A request whose answer was lost is
- * sent again under the same sequence number, so that the broker stores it once. One request is under way at a time.
+ * sent again under the same sequence number, so that the broker stores it once. One request is in flight at a time.
  */
 export class IdempotentProducer {
   private readonly logger = new Logger('Producer');
@@ -46,12 +46,12 @@ export class IdempotentProducer {
 
   constructor(private readonly kafka: KafkaClient) {}
 
-  /** Why nothing gets out, in words; undefined while records do. */
+  /** Why records are not written, for `/health/ready`; undefined while they are. */
   get problem(): string | undefined {
     return this.failing.problem(realNowMs());
   }
 
-  /** Resolves with its place once it is acknowledged, after those before it. @throws RecordRefusedError, or why it was closed */
+  /** Sends after earlier records; resolves with the place. @throws RecordRefusedError, or why it was closed */
   async send(record: OutboundRecord): Promise<RecordPlace> {
     const sent = this.previous.then(() => this.sendUntilAnswered([record]));
     this.previous = sent.catch(() => undefined);
@@ -66,8 +66,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves once each record is acknowledged or refused for good, those of a partition in their order; yields the
-   * refused ones. Not to be called while another one is under way. @throws the reason of the close
+   * Resolves with the refused records once each record is acknowledged or refused; those of a partition keep their
+   * order. Must not be called while another call is in progress. @throws the reason of the close
    */
   async sendAll(
     records: readonly OutboundRecord[],
@@ -82,7 +82,7 @@ export class IdempotentProducer {
     await this.discard();
   }
 
-  /** Where some are refused, halves find them. What some partitions have taken is not sent again. */
+  /** Bisects a batch with refused records. Records of partitions that have acknowledged them are not sent again. */
   private async sendBatch(
     batch: readonly OutboundRecord[],
     refused: Map<OutboundRecord, RecordRefusedError>,
@@ -102,8 +102,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * What is sent stays as it is but for what is acknowledged: the broker knows it by its sequence numbers. Yields what
-   * is left, and why, where that is refused for good. @throws the reason of the close
+   * Retries the same records without those acknowledged: the broker knows them by their sequence numbers. If the rest
+   * is refused for good, returns it with the reason. @throws the reason of the close
    */
   private async sendUntilAnswered(
     records: readonly OutboundRecord[],
@@ -128,7 +128,7 @@ export class IdempotentProducer {
         else if (refusal.code !== 'too-large' || left.length > 1 || isCompressed) {
           return { left, refusal };
         }
-        // What came compressed and fitted may fit again when it is compressed.
+        // A message that fitted into its input compressed may fit compressed.
         isCompressed ||= refusal !== undefined;
       }
     }
@@ -140,7 +140,7 @@ export class IdempotentProducer {
   ): Promise<Omit<RecordPlace, 'topic'>> {
     for (const record of records) assertSendable(record);
     this.producer ??= await this.connect();
-    // Closed meanwhile: nothing is to be sent any more, and nobody else would disconnect it.
+    // Closed meanwhile: nothing more may be sent, and only this call can disconnect the new producer.
     if (this.stopping.signal.aborted) await this.discard();
     this.stopping.signal.throwIfAborted();
     const topicMessages = toTopicMessages(records);
@@ -161,7 +161,7 @@ export class IdempotentProducer {
       await producer.connect();
       return producer;
     } catch (error) {
-      // it may be connected, and lack a producer id alone
+      // It may be connected, and only lack a producer id.
       await withDeadline(producer.disconnect(), DISCONNECT_DEADLINE_MS);
       throw error;
     }

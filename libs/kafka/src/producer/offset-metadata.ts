@@ -1,36 +1,34 @@
-/** The progress that a commit records: its offset, and what its metadata says. */
+/** The progress that a commit states: its offset and the content of its metadata. */
 export interface CommitPosition {
-  /** All before it is finished. */
+  /** All earlier messages are finished. */
   offset: number;
-  /** The messages that are finished beyond it, up to `upTo`: the metadata has no room for more. */
+  /** The messages finished above it, up to `upTo`: the metadata has no room for more. */
   ahead: string;
   upTo: number;
-  /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
+  /** Done items of unfinished messages; undefined if the metadata has no room for them. */
   items: string | undefined;
-  /** All unfinished messages up to it have been deferred; undefined where the first has not. */
+  /** All unfinished messages up to this offset have been deferred; undefined if the first has not. */
   deferredUpTo?: number | undefined;
 }
 
-/** The metadata of a committed offset, for the next owner of the partition. */
+/** Metadata of a committed offset, for the next owner of the partition. */
 export interface OffsetMetadata {
-  /** The messages that are finished ahead of the offset. */
+  /** Messages finished ahead of the offset. */
   finished: FinishedAhead | undefined;
   items: DoneItems;
-  /** The transaction that has committed it; undefined where it was none of the bridge's. */
+  /** The transaction that committed it; undefined if the bridge did not commit it. */
   transaction: string | undefined;
-  /** All messages up to it that are unfinished have been deferred; undefined where none has. */
+  /** All unfinished messages up to this offset have been deferred; undefined if none has. */
   deferredUpTo: number | undefined;
 }
 
 const NONE = '-';
-/** Versions before `deferred` was kept take what follows the colon for a part of the transaction's name. */
+/** Versions without `deferred` read the text after the colon as a part of the transaction's name. */
 const FORM = /^tx\/1 ([^\s:]{1,64})(?::([0-9a-z]{1,11}))? (\S+)(?: (.+))?$/;
-/** Before offsets were committed in transactions. */
+/** Written by versions that committed offsets without transactions. */
 const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
 
-/**
- * `ahead` is the metadata of {@link FinishedAhead.compose}, `items` of {@link composeItems}; both may be empty.
- */
+/** `ahead` is the metadata of {@link FinishedAhead.compose}, `items` of {@link composeItems}; both may be empty. */
 export function formatOffsetMetadata(
   transaction: string,
   { items = '', ahead, deferredUpTo }: Pick<CommitPosition, 'items' | 'ahead' | 'deferredUpTo'>,
@@ -50,28 +48,28 @@ export function parseOffsetMetadata(committed: number, metadata: string | null):
   };
 }
 
-/** Below what a broker takes as a commit's metadata (4096 by default). */
+/** Less than brokers accept as metadata of a commit (4096 by default). */
 const MAX_AHEAD_LENGTH = 3000;
-/** Gaps in base 36: readable, and all that earlier versions read. */
+/** Gaps in base 36: readable, and the only form that earlier versions read. */
 const LISTED_FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
-/** What is listed in so much of the room has room when it is coded, however wide its gaps are. */
+/** A list within this share of the room also fits when it is coded, however wide its gaps are. */
 const LISTED_SHARE = 2 / 3;
-/** Gaps of {@link encodeGaps}, where they are too many to be listed. */
+/** Gaps of {@link encodeGaps}, if they are too many for a list. */
 const CODED_FORM = /^ahead\/2 ([0-9a-z]{1,11}) ([\w-]+)$/;
 
 /**
- * Which messages beyond the committed offset have finished as well, by the commit's metadata, so
- * that whoever owns the partition next does not repeat them: an older list would come back for a moment.
+ * The messages above the committed offset that are finished, by the commit's metadata. The next owner of the
+ * partition does not repeat them: an older list would come back for a moment.
  */
 export class FinishedAhead {
   private constructor(
     private readonly committed: number,
-    /** The highest offset of which anything is known. */
+    /** The highest offset that the metadata covers. */
     readonly upTo: number,
     private readonly unfinished: ReadonlySet<number>,
   ) {}
 
-  /** Undefined when the metadata says nothing, or is not ours. */
+  /** Undefined if the metadata states nothing, or the bridge did not write it. */
   static read(committed: number, metadata: string | null): FinishedAhead | undefined {
     const [, upToListed, listed] = LISTED_FORM.exec(metadata ?? '') ?? [];
     const [, upTo = upToListed, coded] = CODED_FORM.exec(metadata ?? '') ?? [];
@@ -84,9 +82,9 @@ export class FinishedAhead {
   }
 
   /**
-   * Metadata for a commit of the lowest unfinished offset; empty when nothing beyond it has finished.
-   * `upTo` is lower than `highest` where so many are unfinished that the metadata has no room for all that have. It
-   * never falls as more of them finish, or others are started: what was committed as finished stays so.
+   * Metadata for a commit of the lowest unfinished offset; empty if nothing above it has finished. `upTo` is lower
+   * than `highest` if the metadata has no room for all unfinished offsets. It never falls as more of them finish or
+   * others are started: an offset committed as finished stays so.
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started
@@ -106,19 +104,19 @@ export class FinishedAhead {
     const listed = listGaps(gaps, maxLength * LISTED_SHARE);
     const { text, count } =
       listed === undefined ? encodeGaps(gaps, maxLength) : { text: listed, count: gaps.length };
-    // What lies beyond may be repeated.
+    // Messages above may be repeated.
     const upTo = (unfinished[count + 1] ?? highest + 1) - 1;
     const nothingAhead = unfinished.length === 0 || upTo - count === unfinished[0];
     const form = listed === undefined ? 'ahead/2' : 'ahead/1';
     return { metadata: nothingAhead ? '' : `${form} ${upTo.toString(36)} ${text}`, upTo };
   }
 
-  /** How many offsets beyond the committed one have finished; markers of transactions count as well. */
+  /** The number of finished offsets above the committed one; transaction markers count. */
   get count(): number {
     return this.upTo - this.committed + 1 - this.unfinished.size;
   }
 
-  /** The offsets above this one, up to {@link upTo}, that have not finished. */
+  /** The unfinished offsets above this one, up to {@link upTo}. */
   unfinishedAbove(offset: number): number[] {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);
   }
@@ -132,7 +130,7 @@ export class FinishedAhead {
   }
 }
 
-/** Undefined where the list is longer: each gap takes a digit and a dot. */
+/** Undefined if the list is longer: each gap takes at least a digit and a dot. */
 function listGaps(gaps: readonly number[], maxLength: number): string | undefined {
   if (2 * gaps.length - 1 > maxLength) return undefined;
   const listed = gaps.map((gap) => gap.toString(36)).join('.');
@@ -149,16 +147,16 @@ function fromBase36(text: string): number {
 
 /** Each character is two groups of three bits. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** A bit of a group: another one follows. The other bits are a digit of the gap. */
+/** Bit of a group: another group follows. The other two bits are a digit of the gap. */
 const MORE = 4;
 const DIGITS = 4;
 
 /**
  * Gaps between ascending numbers as text: three bits for gaps of up to 4, six up to 16, nine up to 64, and so on. Two
- * gaps take no less than the one that is left where the number between them goes: what has found room keeps it.
+ * gaps take no less than the one left without the number between them: numbers that have room keep it.
  *
  * @param gaps from 1
- * @param maxLength of the text; `count` of the gaps have room in it
+ * @param maxLength of the text; `count` gaps fit into it
  */
 function encodeGaps(gaps: readonly number[], maxLength: number): { text: string; count: number } {
   const groups: number[] = [];
@@ -174,7 +172,7 @@ function encodeGaps(gaps: readonly number[], maxLength: number): { text: string;
   }
   let text = '';
   for (let at = 0; at < groups.length; at += 2) {
-    // a last group that has no end fills the character
+    // An unterminated last group fills the character.
     text += ALPHABET.charAt((groups[at] ?? 0) * 8 + (groups[at + 1] ?? MORE));
   }
   return { text, count };
@@ -195,14 +193,13 @@ function decodeGaps(text: string): number[] {
   return gaps;
 }
 
-/** Below what is left of a commit's metadata beside {@link FinishedAhead}: a broker takes 4096 by default. */
+/** Less than {@link FinishedAhead} leaves of a commit's metadata: brokers accept 4096 by default. */
 const MAX_ITEMS_LENGTH = 900;
 const ITEMS_FORM = /^([0-9a-z]{1,11}:[\w-]+)(?:,[0-9a-z]{1,11}:[\w-]+)*$/;
 
 /**
- * Which items of a message are done, where not all of them are: by the offset of the message, and by their place in it,
- * from 0. Kept in the metadata of a commit, so that the next owner of the partition does not do them again behind newer
- * messages.
+ * The done items of partly done messages: by the offset of the message, the indexes of its items. Kept in the
+ * metadata of a commit, so that the next owner of the partition does not repeat them after newer messages.
  */
 export type DoneItems = Map<number, Set<number>>;
 
@@ -212,7 +209,7 @@ export function addItem(items: DoneItems, offset: number, index: number): void {
   else done.add(index);
 }
 
-/** Empty where the text is none of ours. */
+/** Empty if the text has another form. */
 function readItems(text: string): DoneItems {
   const items: DoneItems = new Map();
   for (const entry of ITEMS_FORM.test(text) ? text.split(',') : []) {
@@ -226,7 +223,7 @@ function readItems(text: string): DoneItems {
   return items;
 }
 
-/** For {@link readItems}; undefined where it is longer than a commit has room for. */
+/** For {@link readItems}; undefined if a commit has no room for it. */
 export function composeItems(items: DoneItems): string | undefined {
   const text = [...items]
     .map(([offset, done]) => {

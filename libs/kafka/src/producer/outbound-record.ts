@@ -9,31 +9,31 @@ import {
 import type { Message, TopicMessages } from '../client/kafka-port.js';
 
 export interface OutboundRecord {
-  /** Full name, prefix included. */
+  /** Full name, with the prefix. */
   topic: string;
   key: Buffer | string | null;
   value: Buffer | string | null;
-  /** An object for the bridge's own headers, a list for those that it forwards. */
+  /** An object for the bridge's own headers, a list for forwarded ones. */
   headers: MessageHeaders | Readonly<Record<string, string>>;
-  /** Chooses the partition by its hash; without it, the key does. */
+  /** Its hash chooses the partition; by default that of the key does. */
   partitionKey?: string;
-  /** Only where no hash chooses the partition. */
+  /** Set if no hash chooses the partition. */
   partition?: number;
-  /** Epoch milliseconds, or -1 for none, as text; without it, when it is sent. */
+  /** Epoch milliseconds as text, or -1 for none; by default the time of sending. */
   timestamp?: string;
-  /** A record of state: its partition is given, and yet it is read by its key alone. */
+  /** A record of state: its partition is explicit, but its readers rely on its key alone. */
   isState?: true;
-  /** Makes a record in place of a refused one; without it, that must be written as it is or not at all. */
+  /** Makes a record to replace this one if it is refused; without it, the record is written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;
 }
 
-/** A record that Kafka, or the client, will never take however often it is sent. */
+/** A record that Kafka or the client refuses, and would refuse again. */
 export class RecordRefusedError extends Error {
   constructor(
-    /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
+    /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes it. */
     readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated' | 'keyless',
     cause: Error,
-    /** The topic that the broker's answer names, where it names one. */
+    /** The topic named in the broker's answer, if any. */
     readonly topic?: string,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });
@@ -44,12 +44,12 @@ export class RecordRefusedError extends Error {
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * Distinguishes a refusal of records, which must not be retried for ever, from an outage, which must. The time of a
- * record is this host's clock at each try, so that a refused time is a matter of the clocks. Any other error of the
- * client, even a bug, passes with the connection or the metadata that it came from.
+ * Distinguishes a refusal of records, which must not be retried for ever, from an outage, which must. Each try stamps
+ * records with this host's clock, so that a refused time is a matter of the clocks. Any other error of the client,
+ * even a bug, passes with the connection or the metadata that it came from.
  *
- * @param hasOwnTime the time was given with the record, and will be the same at the next try
- * @param isKeyless the record, or one of them, has no key
+ * @param hasOwnTime the record has an explicit time, which the next try would repeat
+ * @param isKeyless at least one of the records has no key
  */
 export function refusalOf(
   error: unknown,
@@ -77,23 +77,23 @@ function isTooLarge(error: unknown): boolean {
   return isError(error) && TOO_LARGE.has(String(error.type));
 }
 
-/** Not instanceof: an error may come from another realm. */
+/** Not instanceof: the error may come from another realm. */
 function isError(value: unknown): value is Error & { type?: unknown } {
   return typeof value === 'object' && value !== null && 'name' in value && 'message' in value;
 }
 
 const MIB = 1024 * 1024;
 
-/** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
+/** Less than a broker's default limit of 1 MB for a record batch: a larger batch is refused as a whole. */
 export const MAX_BATCH_BYTES = 512 * 1024;
 /**
- * A record so large came compressed, and is sent compressed: a broker closes the connection on a request beyond
- * `socket.request.max.bytes` (100 MiB), and sent again and again it would stop all others.
+ * A record of this size came compressed, and is sent compressed: brokers close the connection on a request larger
+ * than `socket.request.max.bytes` (100 MiB), and retries of it would stop all other records.
  */
 const COMPRESS_FROM_BYTES = 16 * MIB;
-/** Never sent: that it can be compressed is not certain, and each try takes its size in memory once more. */
+/** Larger records are never sent: they may not be compressible, and each try takes their size in memory again. */
 export const MAX_RECORD_BYTES = 48 * MIB;
-/** Headers and framing, roughly: the bound it serves has room to spare. */
+/** Rough size of headers and framing: the limit that uses it has room to spare. */
 const OVERHEAD_BYTES = 512;
 
 export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): number {
@@ -102,7 +102,7 @@ export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): numbe
   return size(record.key) + size(record.value) + OVERHEAD_BYTES;
 }
 
-/** All of them in their order, as many together as fit into `maxBytes`, and at least one. */
+/** Splits the records, in order, into batches of at most `maxBytes` or one record. */
 export function* batchesOf(
   records: readonly OutboundRecord[],
   maxBytes: number,
@@ -137,27 +137,27 @@ export function compressionOf(isCompressed: boolean): CompressionTypes {
   return isCompressed ? CompressionTypes.GZIP : CompressionTypes.None;
 }
 
-/** The shape of kafkajs's sendBatch; the records of a topic keep their order. */
+/** Converts records to the argument of kafkajs's sendBatch; those of a topic keep their order. */
 export function toTopicMessages(records: readonly OutboundRecord[]): TopicMessages[] {
   const topics = new Map<string, TopicMessages>();
   for (const record of records) {
     const { topic } = record;
     let entry = topics.get(topic);
     if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
-    // Taken as it is: kafkajs reads of a message what it knows, and headers are ours to write.
+    // Not copied: kafkajs reads only the fields that it knows, and the patch of its producer writes the headers.
     entry.messages.push(record as Message);
   }
   return [...topics.values()];
 }
 
-/** The partition of a key as every client with Java's default partitioner computes it (murmur2). */
+/** Partition of a key as every client with Java's default partitioner computes it (murmur2). */
 export function partitionOf(key: Buffer | string, partitions: number): number {
   const bytes = typeof key === 'string' ? Buffer.from(key) : key;
   const positive = murmur2(bytes) & 0x7fffffff;
   return positive % partitions;
 }
 
-/** For producers: by the record's partition, else by its partition key, else by its key, else by turns. */
+/** Partitioner of our producers: the record's partition, or the hash of its partition key or key, or round robin. */
 export const partitionByKey: ICustomPartitioner = () => {
   const byTurns = Partitioners.DefaultPartitioner();
   return (choice) => {
@@ -172,7 +172,7 @@ export const partitionByKey: ICustomPartitioner = () => {
 const SEED = 0x9747b28c;
 const MIX = 0x5bd1e995;
 
-/** Kafka's hash of keys (murmur2, signed 32 bits). kafkajs's own takes minutes for a key of a megabyte. */
+/** Kafka's hash of keys (murmur2, signed 32 bits). kafkajs's takes minutes for a key of a megabyte. */
 function murmur2(data: Buffer): number {
   const whole = data.length - (data.length % 4);
   let hash = SEED ^ data.length;

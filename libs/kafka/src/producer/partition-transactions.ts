@@ -23,27 +23,27 @@ import {
 import type { TopicHealth } from './topic-health.js';
 import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from './transactional-writer.js';
 
-/** Entries that come together share a transaction also where none was committed lately. */
+/** Wait before each transaction, so that entries that arrive together share one. */
 const LINGER_MS = 10;
 const BACK_OFF = { baseMs: 100, capMs: 5000 };
-/** Each try of a topic that takes no records costs a new fencing. */
+/** Each retry of a topic that takes no records costs a new fencing. */
 const TOPIC_BACK_OFF = { baseMs: 200, capMs: 5000 };
 const PERMIT_POLL_MS = 50;
-/** A topic that refuses what is smaller takes no records: an outcome and a dead letter in their leanest form are. */
+/** A topic that refuses smaller records takes none: the leanest outcomes and dead letters are below this size. */
 const SMALL_BYTES = 16 * 1024;
-/** How many times fewer bytes go together once a topic has refused them, until each record goes by itself. */
+/** Divides the bytes sent together each time a topic refuses them, until each record is sent alone. */
 const SPLIT_FACTOR = 8;
 /**
- * Brokers abort a transaction that lasts, as where a quota or a slow line holds its records up. What fails after so long
- * is written again, compressed and in smaller ones, which grow while they take less than a quarter of this.
+ * Brokers abort a long transaction, for example under a quota or over a slow line. After a failure that took this
+ * long, records are sent compressed in smaller transactions, which grow while they take less than a quarter of it.
  */
 const LONG_MS = 10_000;
 /**
- * Brokers look every ten seconds for transactions to abort: one that has taken longer is most likely aborted, while
- * kafkajs sends its records again and again, for minutes. Whether it was committed is read after the next fence.
+ * Brokers look every ten seconds for transactions to abort: one that takes longer is most likely aborted, while
+ * kafkajs resends its records for minutes. The progress read after the next fence shows whether it was committed.
  */
 const GIVEN_UP_MS = TRANSACTION_TIMEOUT_MS + 10_000;
-/** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
+/** Interval of checks for progress without an entry: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
 interface TransactionOptions {
@@ -51,35 +51,35 @@ interface TransactionOptions {
   groupId: string;
   committedOffsets: CommittedOffsets;
   health: TopicHealth;
-  /** Between the beginnings of two transactions of a partition, unless one is full. */
+  /** Time between the begins of two transactions of a partition, unless one is full. */
   interval: CommitInterval;
-  /** Whether no other process can own the partition yet: a fenced process must not fence its successor in turn. */
+  /** Whether no other process can own the partition: a fenced process must not fence its successor. */
   mayFence: () => boolean;
 }
 
-/** Receives what Kafka has committed for a partition, and how each entry ends. */
+/** Receives the commits of a partition, and the end of each entry. */
 export interface TransactionListener {
-  /** Called once with the progress of earlier owners; undefined where the partition is no more. */
+  /** Called once with the progress of earlier owners; undefined if the partition no longer exists. */
   progressRead(left: CommittedProgress | undefined): void;
   offsetCommitted(offset: number): void;
   entryCommitted(entry: TransactionEntry): void;
-  /** The partition is revoked before the entry is known to be committed: the next owner does it again. */
+  /** The partition is revoked before the entry is known to be committed: the next owner repeats its messages. */
   entryDropped(entry: TransactionEntry): void;
-  /** Kafka will never take it, not even a leaner form. */
+  /** Kafka refuses the entry in every form, and will go on doing so. */
   entryRefused(entry: TransactionEntry, error: RecordRefusedError): void;
 }
 
 /**
- * The transactions of one input partition, from its assignment to its revocation: what its messages lead to is
+ * The transactions of one input partition, from its assignment to its revocation: the records of its messages are
  * committed together with their offsets, or not at all.
  *
- * States: *fencing* (earlier writers are shut out), *reading progress* (offset and metadata of the last of them),
- * *running* (wait for entries, commit, and again), *closed*. A failed commit leads back to fencing, with its entries
- * kept: the offset's metadata names its transaction, so the progress read then shows whether it was committed after
- * all. No output topic is read, and no call is made again.
+ * States: *fencing* (earlier writers are shut out), *reading progress* (offset and metadata of the latest commit),
+ * *running* (wait for entries, commit, repeat), *closed*. A failed commit leads back to fencing, with its entries
+ * kept: the offset's metadata names its transaction, so the progress read next shows whether it was committed. No
+ * output topic is read, and no call is repeated.
  *
- * A crash at any point leaves the last committed transaction; the next owner does the rest again. A topic that takes no
- * records holds back only the entries for it, once a transaction has failed.
+ * A crash at any point leaves the last committed transaction; the next owner repeats the rest. A topic that takes no
+ * records holds back only entries for it, once a transaction has failed.
  */
 export class PartitionTransactions {
   private readonly logger = new Logger('Transactions');
@@ -90,15 +90,15 @@ export class PartitionTransactions {
   private lastMs = -Infinity;
   /** The transaction that is being written, or may have been committed. */
   private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
-  /** Limits the records that are sent together: less while a topic that takes less has refused them. */
+  /** Limits the records sent together: lower while a topic with a lower limit has refused them. */
   private maxBatchBytes = MAX_BATCH_BYTES;
   private isProgressRead = false;
   private committedTo = -1;
   private wake: () => void = () => undefined;
-  /** Callers that wait for all entries: while there are any, no transaction lingers. */
+  /** Callers of {@link commitPending}: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new ConsecutiveFailures();
-  /** Commits of an offset alone, where no topic is at fault. */
+  /** Failed commits of an offset alone, for which no topic is at fault. */
   private readonly offsetCommits = new ConsecutiveFailures();
   private offsetNotBeforeMs = -Infinity;
   private resolveFenced: () => void = () => undefined;
@@ -117,7 +117,7 @@ export class PartitionTransactions {
     this.living = this.live();
   }
 
-  /** Why nothing, or no offset alone, can be committed for a while now, in words. */
+  /** Why commits have been failing, for `/health/ready`; undefined while they succeed. */
   get problem(): string | undefined {
     const nowMs = realNowMs();
     return this.opening.problem(nowMs) ?? this.offsetCommits.problem(nowMs);
@@ -130,11 +130,11 @@ export class PartitionTransactions {
     }
     const { mayGoSooner } = this.waiting;
     this.waiting.addEntry(entry, realNowMs());
-    // an entry that joins others goes with them: to wake up for each of thousands would cost as much as they do
+    // An entry that joins others is committed with them: waking for each of thousands would cost as much as they do.
     if (mayGoSooner || this.waiting.isFull) this.wake();
   }
 
-  /** Resolves once all entries so far are committed, but for those whose topic takes no records. */
+  /** Resolves once all entries so far are committed, except those whose topic takes no records. */
   async commitPending(): Promise<void> {
     if (this.waiting.isEmpty && this.uncertain === undefined) return;
     const idle = new Promise<void>((resolve) => this.whenIdle.push(resolve));
@@ -142,7 +142,7 @@ export class PartitionTransactions {
     await idle;
   }
 
-  /** Lets a commit in flight end, for a moment; drops the other entries. */
+  /** Lets a commit in flight end, for a moment; drops all other entries. */
   async endTransactions(): Promise<void> {
     this.closing.abort(new Error(`${this.topic}/${this.partition} is no longer owned`));
     this.options.health.forgetWriter(this);
@@ -178,7 +178,7 @@ export class PartitionTransactions {
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.closing.signal).catch(() => undefined);
   }
 
-  /** Returns when the partition is revoked, or to be fenced again. Throws what has kept it from running. */
+  /** Fences, reads the progress, and runs transactions until the partition is revoked or must be fenced again. */
   private async round(): Promise<void> {
     const { kafka, groupId, committedOffsets, mayFence } = this.options;
     const { topic, partition } = this;
@@ -186,9 +186,9 @@ export class PartitionTransactions {
     while (!mayFence()) await realDelayMs(PERMIT_POLL_MS, signal);
     const writer = new TransactionalWriter(kafka, `${groupId}-${topic}-${partition}`);
     try {
-      // A broker that does not answer must not hold up the close of the partition.
+      // A broker that does not answer must not hold up the revocation.
       await abortable(writer.fenceEarlierWriters(), signal);
-      // If the session has ended meanwhile, a later owner may have been fenced, and its results must stand.
+      // If the session has ended meanwhile, this may have fenced a later owner, whose results must stand.
       if (!mayFence()) return;
       this.resolveFenced();
       const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
@@ -197,7 +197,7 @@ export class PartitionTransactions {
       this.committedTo = left?.begin ?? -1;
       if (!this.isProgressRead) this.listener.progressRead(left);
       this.isProgressRead = true;
-      // also where it was committed though its answer was lost
+      // Also when it was committed although the answer was lost.
       if (!this.hasMoved()) this.offsetCommits.succeeded();
       let goesOn = true;
       while (goesOn && (await this.untilDue())) goesOn = await this.writeNext(writer);
@@ -232,7 +232,7 @@ export class PartitionTransactions {
     });
   }
 
-  /** Whether the committed offset can be moved, though no entry waits. */
+  /** Whether the committed offset can advance without an entry. */
   private hasMoved(): boolean {
     const { offset = -1 } = this.progress.positionAfter() ?? {};
     return offset > Math.max(this.committedTo, 0);
@@ -242,7 +242,7 @@ export class PartitionTransactions {
     return this.offsetNotBeforeMs <= realNowMs() && this.hasMoved();
   }
 
-  /** Returns whether to go on; otherwise the partition is fenced again. */
+  /** Returns whether to continue; otherwise the partition is fenced again. */
   private async writeNext(writer: TransactionalWriter): Promise<boolean> {
     const { entries, place } = this.waiting.takeForTransaction(realNowMs());
     if (entries.length === 0 && !this.mayMoveOffset()) return true;
@@ -322,9 +322,9 @@ export class PartitionTransactions {
   }
 
   /**
-   * Takes a refusal (a record is too large, or not encodable): aborts the transaction, finds its cause by halves. Of
-   * entries that cannot part, first fewer records go together; then it is the largest, or the next once that has a
-   * leaner form. Returns false where the topic is at fault.
+   * Handles a refusal (a record is too large, or cannot be encoded) by aborting the transaction and bisecting its
+   * entries. If entries cannot be separated, first fewer records are sent together; then the largest entry is at
+   * fault, or the next once that has a leaner form. Returns false if the topic is at fault.
    */
   private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): boolean {
     if (this.waiting.canPart(entries)) {
@@ -348,7 +348,7 @@ export class PartitionTransactions {
       return true;
     }
     if (sizes.length > 0 && sizes.every((bytes) => bytes <= SMALL_BYTES)) return false;
-    // its replacement goes before the entries behind it
+    // The replacement is committed before the entries behind it.
     const behind = this.waiting.removeAll();
     this.waiting.returnToEnd(entries.filter((entry) => entry !== largest));
     this.listener.entryRefused(largest, refusal);
@@ -373,7 +373,7 @@ export class PartitionTransactions {
   }
 }
 
-/** @throws what the write throws, or that it takes too long */
+/** @throws the error of the write, or an Error if it takes too long */
 async function unlessGivenUp(written: Promise<void>): Promise<void> {
   if (await withDeadline(written, GIVEN_UP_MS)) return written;
   const limit = `${GIVEN_UP_MS / 1000} s`;
@@ -383,15 +383,15 @@ async function unlessGivenUp(written: Promise<void>): Promise<void> {
 }
 
 const BUSY_MS = 1000;
-/** So many busy partitions commit at the configured interval: any commit costs about a millisecond of CPU. */
+/** As many busy partitions commit at the configured interval: each commit costs about a millisecond of CPU. */
 const FEW_PARTITIONS = 12;
 const MOST_STRETCHED = 2.5;
 
-/** The interval between the transactions of a partition: longer while many partitions are busy. */
+/** Interval between the transactions of a partition: longer while many partitions are busy. */
 export class CommitInterval {
   private readonly beganMs = new Map<object, number>();
 
-  /** @param baseMs real milliseconds, for few partitions */
+  /** @param baseMs real milliseconds with few busy partitions */
   constructor(private readonly baseMs: number) {}
 
   transactionBegins(partition: object, nowMs: number): void {

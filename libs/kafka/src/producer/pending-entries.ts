@@ -13,14 +13,14 @@ export interface TransactedMessage {
   readonly offset: number;
 }
 
-/** Records for one transaction that end messages or come before. A class: there are tens of thousands a second. */
+/** Records written at the end of messages or before it. A class: there are tens of thousands a second. */
 export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   readonly offsets: readonly number[];
   bytes: number;
-  /** A message that came compressed may fit again only when it is compressed. */
+  /** A message that was compressed may fit into its topic only when compressed. */
   isCompressed: boolean;
 
-  /** `messages` are several where they are finished together; `item` is done where it does not finish its message. */
+  /** `messages` that are finished together are several; without `isLast`, `item` is done but its message is not. */
   constructor(
     readonly messages: readonly M[],
     public records: readonly OutboundRecord[],
@@ -33,7 +33,7 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
     this.isCompressed = mustCompress(this.bytes);
   }
 
-  /** Replaces a refused record by its next form: compressed, then leaner. Returns false where no form is left. */
+  /** Replaces a refused record by its next form: compressed, then leaner. Returns false if none is left. */
   makeLeaner(refusal: RecordRefusedError): boolean {
     if (refusal.code === 'too-large' && !this.isCompressed) {
       this.isCompressed = true;
@@ -52,10 +52,10 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
-/** What an entry states of the progress of its messages; the item is done of each. */
+/** The part of an entry that changes the progress of its messages; `item` is done in each. */
 export type CommittedEntry = Pick<TransactionEntry, 'offsets' | 'isLast' | 'item' | 'isDeferral'>;
 
-/** The progress of a partition; `positionAfter` is what a commit with these entries, or with none, states of it. */
+/** Progress of a partition; `positionAfter` returns the position that a commit with these entries states. */
 export interface CommittableProgress {
   positionAfter(entries?: readonly CommittedEntry[]): CommitPosition | undefined;
 }
@@ -66,23 +66,23 @@ interface Chosen {
 }
 
 /**
- * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it
- * counts and calls nobody.
+ * The entries that wait for a transaction, in order, and the choice of those for the next. Pure: no I/O, no
+ * callbacks.
  *
  * All entries go together until a transaction fails. From then on the entries of each *topic set*, the topics that an
- * entry writes to, go by themselves and back off by themselves, until each has been committed once.
+ * entry writes to, are committed and back off separately, until each set has been committed once.
  */
 export class PendingEntries {
   private entries: TransactionEntry[] = [];
   private bytes = 0;
   private firstMs = 0;
-  /** The most entries of a transaction: fewer while the refused one is searched for by halves. */
+  /** Limit of entries in a transaction: lower while a refused one is bisected. */
   private most = MAX_ENTRIES;
-  /** The most that end in time: fewer over a slow line, or under a quota. */
+  /** Limit of entries that end in time: lower over a slow line, or under a quota. */
   private mostInTime = MAX_ENTRIES;
-  /** The end of each topic set's back-off. Undefined while all go together. */
+  /** End of each topic set's back-off; undefined while all go together. */
   private failing: Map<string, number> | undefined;
-  /** No room in the metadata: tried again with the next entry or the end of a back-off (Infinity for none). */
+  /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
   constructor(private readonly progress: CommittableProgress) {}
@@ -91,12 +91,12 @@ export class PendingEntries {
     return this.entries.length === 0;
   }
 
-  /** Whether the next entry may be due before those that wait: none waits, or they are held up. */
+  /** Whether the next entry may be due before the waiting ones: none waits, or they are held back. */
   get mayGoSooner(): boolean {
     return this.isEmpty || this.blockedUntilMs !== undefined || this.failing !== undefined;
   }
 
-  /** Whether a part of them may go by itself. */
+  /** Whether some of the entries may be committed without the others. */
   canPart(entries: readonly TransactionEntry[]): boolean {
     return entries.length > 1 && entries.length <= this.most;
   }
@@ -112,7 +112,7 @@ export class PendingEntries {
     this.blockedUntilMs = undefined;
   }
 
-  /** When the first entry is, or was, due; Infinity where none is. */
+  /** Time at which the first entry is due, possibly in the past; Infinity if none waits. */
   dueMs(nowMs: number): number {
     if (this.isEmpty) return Infinity;
     const { failing, blockedUntilMs = -Infinity } = this;
@@ -132,7 +132,7 @@ export class PendingEntries {
     return earliestMs <= nowMs ? Math.min(earliestMs, this.firstMs) : earliestMs;
   }
 
-  /** Removes the entries of the next transaction, as many as the metadata has room for. */
+  /** Removes the entries of the next transaction: as many as the metadata has room for. */
   takeForTransaction(nowMs: number): Chosen {
     const next = this.nextOfTopicSet(nowMs);
     const chosen = this.chooseWithRoom(next, nowMs);
@@ -146,19 +146,19 @@ export class PendingEntries {
     return chosen;
   }
 
-  /** Chooses the next entries that have room; where none has, others that make some. */
+  /** Chooses the next entries that have room; if none has, others that make room. */
   private chooseWithRoom(next: TransactionEntry[], nowMs: number): Chosen {
     const ofNext = this.thoseWithRoom(next);
     if (next.length === 0 || ofNext.entries.length > 0) return ofNext;
-    // The next may fill a transaction, and the lowest wait behind them: their commit alone makes room.
+    // The lowest offsets, whose commit makes room, may wait behind more than a transaction takes.
     const upTo = this.progress.positionAfter([])?.upTo;
     const ofLowest = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo));
     if (ofLowest.entries.length > 0) return ofLowest;
-    // What is done in part may have no room before its message ends, which may lie behind more than fits.
+    // Done items may have no room until their message ends, which may be behind more than a transaction takes.
     return this.thoseWithRoom(this.wholeMessages(nowMs));
   }
 
-  /** @param isFast it has taken so little time that there is room for more */
+  /** @param isFast a larger transaction would have ended in time */
   transactionCommitted(entries: readonly TransactionEntry[], isFast = true): void {
     if (isFast) this.mostInTime = Math.min(2 * this.mostInTime, MAX_ENTRIES);
     this.most = this.mostInTime;
@@ -168,8 +168,8 @@ export class PendingEntries {
   }
 
   /**
-   * After a failure each topic set goes by itself; where the transaction was of one alone, that one backs off. Of messages
-   * that go as a whole it is the one of their ends.
+   * After a failure each topic set is committed separately. If the transaction held only one set, that backs off; if
+   * it held whole messages, the sets of their ends do.
    */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
@@ -177,23 +177,23 @@ export class PendingEntries {
     this.failing ??= new Map();
     const topicSets = new Set(ends.map(topicSetOf));
     const [topicSet = ''] = topicSets;
-    // A topic set that has not failed by itself is tried by itself at once.
+    // A topic set that has not failed alone is tried alone at once.
     for (const each of topicSets) this.failing.set(each, areWhole ? untilMs : -Infinity);
     if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
   }
 
-  /** The brokers give up what lasts too long: the next ones have half as many entries, until they are fast again. */
+  /** Brokers abort long transactions: the next ones have half as many entries until they are fast again. */
   transactionLastedLong({ length }: readonly TransactionEntry[]): void {
     this.mostInTime = Math.min(this.mostInTime, Math.max(1, Math.floor(length / 2)));
     this.most = Math.min(this.most, this.mostInTime);
   }
 
-  /** Whether transactions last long: one entry alone may be thousands of outcomes, which shrink to a twentieth. */
+  /** Whether transactions take long: one entry may hold thousands of outcomes, which gzip shrinks to a twentieth. */
   get isSlow(): boolean {
     return this.mostInTime < MAX_ENTRIES;
   }
 
-  /** @param most entries of a transaction until one is committed */
+  /** @param most limit of entries in a transaction until one is committed */
   returnToFront(entries: readonly TransactionEntry[], most = this.most): void {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -201,7 +201,7 @@ export class PendingEntries {
     this.blockedUntilMs = undefined;
   }
 
-  /** Returns the entries of {@link removeAll} behind those that have come since. */
+  /** Returns entries of {@link removeAll} behind those added since. */
   returnToEnd(entries: readonly TransactionEntry[]): void {
     this.entries.push(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -216,8 +216,8 @@ export class PendingEntries {
 
   /**
    * The next entries of a topic set, up to an offset. Entries of one message keep their order: its end must not be
-   * committed without what comes before it. So do those of one key: a change of an order must not come before the
-   * order, nor an older list be set again after a crash.
+   * committed before its earlier records. So do entries of one key: a change of an order must not overtake the order,
+   * nor a crash restore an older list.
    */
   private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
     const { failing } = this;
@@ -246,8 +246,8 @@ export class PendingEntries {
   }
 
   /**
-   * Entries of messages whose ends are among them, which need no room: as many messages as a transaction takes, or
-   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key.
+   * Entries of messages whose ends are among them, so that they need no room: as many messages as fit into a
+   * transaction, or those interleaved with the first. They overtake no remaining entry of the same key.
    */
   private wholeMessages(nowMs: number): TransactionEntry[] {
     const ending = new Set(this.entries.flatMap(({ isLast, offsets }) => (isLast ? offsets : [])));
@@ -283,26 +283,26 @@ export class PendingEntries {
     return entries.slice(0, end);
   }
 
-  /** Chooses the entries that the metadata has room for, and the position that it states with them. */
+  /** Chooses the entries that the metadata has room for, and the position that a commit states with them. */
   private thoseWithRoom(next: TransactionEntry[]): Chosen {
     let entries = next;
-    // To try each number of them would take seconds of a message for thousands of machines.
+    // Trying each number of entries would take seconds for a message with thousands of machines.
     for (let leftOut = 1; ; leftOut *= 2) {
       const place = this.progress.positionAfter(entries);
       const fitting = withRoom(entries, place, leftOut);
       if (fitting.length === entries.length) return { entries, place };
-      // The metadata must name exactly the items that are written with it.
+      // The metadata must name exactly the items written with it.
       entries = fitting;
     }
   }
 }
 
-/** The sequences in which an entry overtakes no other: of its messages, and of those of {@link keysOf}. */
+/** The sequences in which an entry overtakes no other: its messages, and {@link keysOf}. */
 function sequencesOf(entry: TransactionEntry): (number | string)[] {
   return [...entry.offsets, ...keysOf(entry)];
 }
 
-/** Sequences that are read as written: the records of a key, and those of a partition that is chosen by itself. */
+/** Sequences whose order readers rely on: records of one key, and of one explicit partition. */
 function keysOf({ records }: TransactionEntry): string[] {
   return records.flatMap(({ topic, key, partition, isState }) => {
     if (partition !== undefined && isState !== true) return `${topic}/${partition}`;
@@ -311,9 +311,9 @@ function keysOf({ records }: TransactionEntry): string[] {
 }
 
 /**
- * The entries that the metadata has room for, none of which lies behind one that it has no room for.
+ * The entries that the metadata has room for, without those behind one that has no room.
  *
- * @param leftOut so many that do a part of their messages, or half of them, are left out where there is no room for all
+ * @param leftOut partial entries to leave out, at most half of them, if there is no room for all
  */
 function withRoom(
   entries: TransactionEntry[],

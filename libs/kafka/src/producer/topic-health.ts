@@ -4,11 +4,11 @@ import { ConsecutiveFailures } from './consecutive-failures.js';
 /** A topic that transactions write to. */
 export interface WrittenTopic {
   topic: string;
-  /** Why it, or one of its partitions, has not taken records for a while, in words. */
+  /** Why the topic, or one of its partitions, has refused records for a while; undefined if it has not. */
   problem: string | undefined;
 }
 
-/** A topic that took records so shortly before a failure, or since, is not suspected where another one can be. */
+/** A topic that took records since this long before the first failure is not suspected if another one can be. */
 const FINE_MS = 15_000;
 
 interface Writers {
@@ -16,7 +16,7 @@ interface Writers {
   failing: Map<object, ConsecutiveFailures>;
 }
 
-/** Which of the topics that transactions write to do not take records. */
+/** Tracks which of the topics that transactions write to refuse records. */
 export class TopicHealth {
   private readonly topics = new Map<string, Writers>();
 
@@ -28,7 +28,7 @@ export class TopicHealth {
     }
   }
 
-  /** The topics of a failed transaction that may be at fault: those that nobody has written to meanwhile. */
+  /** Topics of a failed transaction that may be at fault: those that no writer has written to meanwhile. */
   suspects(writer: object, topics: ReadonlySet<string>): string[] {
     const writtenTopics = [...topics];
     const since = writtenTopics.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
@@ -38,7 +38,7 @@ export class TopicHealth {
     return suspects.length === 0 ? writtenTopics : suspects;
   }
 
-  /** Returns the consecutive failures; `topics` are all that the transaction was to write to. */
+  /** Returns the number of consecutive failures; `topics` are all that the transaction was to write to. */
   writeFailed(
     writer: object,
     topics: ReadonlySet<string>,

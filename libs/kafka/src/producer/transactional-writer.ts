@@ -12,14 +12,14 @@ import {
   toTopicMessages,
 } from './outbound-record.js';
 
-/** After which the brokers abort a transaction that has not ended. */
+/** Time after which the brokers abort a transaction that has not ended. */
 export const TRANSACTION_TIMEOUT_MS = 30_000;
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
-/** The transaction before is still being ended by the brokers; so often it is asked again, for some seconds in all. */
+/** Retries while the brokers are still ending the previous transaction, for some seconds in all. */
 const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
 
-/** How far input is done, with its metadata, committed in the transaction that writes what it led to. */
+/** The offset of an input and its metadata, committed in the transaction of the records. */
 interface OffsetCommit {
   consumerGroupId: string;
   topics: {
@@ -30,17 +30,17 @@ interface OffsetCommit {
 
 interface WriteOptions {
   commit?: OffsetCommit | undefined;
-  /** Adds records that say where the first ones lie, which need a `partition`; a throw aborts the transaction. */
+  /** Makes further records from the places of the first, which need a `partition`; a throw aborts the transaction. */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   isCompressed?: boolean;
-  /** Limits the records that are sent together, roughly. */
+  /** Rough limit of the records sent together. */
   maxBatchBytes?: number;
 }
 
 /**
- * Writes records in transactions, one after the other, over a connection that it opens at once. Its first write fences
- * every earlier writer with the same transactional id. After a failure it must be closed and another one opened: whether the
- * failed transaction was committed is known only to Kafka.
+ * Writes records in transactions, one at a time, over a connection that it opens at once. Its first write fences
+ * earlier writers with the same transactional id. After a failure it must be closed and a new one opened: only Kafka
+ * knows whether the failed transaction was committed.
  */
 export class TransactionalWriter {
   private readonly producer: Producer;
@@ -48,9 +48,8 @@ export class TransactionalWriter {
   private previous: Promise<void>;
 
   /**
-   * @param transactionTimeoutMs after which the brokers abort a transaction that has not ended
-   * @param retryAfterMs first wait for the brokers to end the transaction before: what one right after another takes
-   * longer
+   * @param transactionTimeoutMs time after which the brokers abort a transaction that has not ended
+   * @param retryAfterMs first wait while the brokers still end the previous transaction
    */
   constructor(
     kafka: KafkaClient,
@@ -58,46 +57,46 @@ export class TransactionalWriter {
     { transactionTimeoutMs = TRANSACTION_TIMEOUT_MS, retryAfterMs = 10 } = {},
   ) {
     this.producer = kafka.producer({
-      // Its transactions are idempotent by themselves. `idempotent` would have it take another producer id, for none.
+      // Transactions are idempotent anyway; `idempotent` would make kafkajs request a second producer id for nothing.
       transactionalId,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       createPartitioner: partitionByKey,
       transactionTimeout: transactionTimeoutMs,
-      // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
+      // A transaction right after another is answered CONCURRENT_TRANSACTIONS; kafkajs retries after this.
       retry: { initialRetryTime: retryAfterMs, maxRetryTime: 2000, retries: 10 },
     });
     this.opening = this.producer.connect();
     this.previous = this.opening;
-    // It is the first write that fails.
+    // The first write reports the failure.
     this.opening.catch(() => undefined);
   }
 
   /**
-   * Fences earlier writers: what they had under way is decided then. Open transactions of others may still hold the
-   * stable offset below its records.
+   * Fences earlier writers: their transactions are then committed or aborted. Open transactions of other producers
+   * may still hold the last stable offset below its records.
    */
   fenceEarlierWriters(): Promise<void> {
     return this.writeTransaction([]);
   }
 
-  /** Commits all records and the progress of their input, or none of it; a call waits for those before it. */
+  /** Commits all records and the offset of their input, or nothing; runs after earlier calls. */
   writeTransaction(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
     const write = this.previous.then(() => this.transact(records, options));
     this.previous = write.catch(() => undefined);
     return write;
   }
 
-  /** Lets the writes under way end, for a moment at most. */
+  /** Lets writes in flight end, for a moment at most. */
   async closeWriter(): Promise<void> {
-    // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
-    // what is committed alone sees nothing that comes after it in the partition.
+    // A transaction that is cut off stays open until the next writer fences it or the broker aborts it. Until then,
+    // readers of committed records see nothing after it in its partitions.
     const hasEnded = await withDeadline(this.previous, FINISH_DEADLINE_MS);
-    // A producer that is disconnected while it connects would connect all the same, and be left behind.
+    // A producer that is disconnected while it connects would connect all the same, and leak.
     const opened = this.opening.catch(() => undefined);
     const closed = opened.then(() => this.producer.disconnect());
     await withDeadline(closed, DISCONNECT_DEADLINE_MS);
-    // kafkajs connects again for the tries that it has left, until the next writer has fenced it.
+    // kafkajs reconnects for its remaining retries, until the next writer has fenced it.
     if (!hasEnded) void this.previous.then(() => this.producer.disconnect()).catch(() => undefined);
   }
 
@@ -115,7 +114,7 @@ export class TransactionalWriter {
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
     } catch (error) {
-      // Spares the coordinator the wait for the time-out; a new writer's fence would abort it too.
+      // Saves the coordinator the wait for the time-out; the fence of a new writer would abort it too.
       await transaction.abort().catch(() => undefined);
       throw error;
     }
@@ -144,9 +143,9 @@ async function sendRecords(
   return sent;
 }
 
-/** Where the records lie that were given a partition. */
+/** Places of the records with an explicit partition. */
 function placesOf({ batch, answers }: SentBatch): RecordPlace[] {
-  // records of a partition are one record batch in a request, in their order
+  // In a request, the records of a partition are one record batch, in order.
   const next = new Map(
     answers.map((answer) => [`${answer.topicName}/${answer.partition}`, Number(answer.baseOffset)]),
   );
@@ -162,7 +161,7 @@ function placesOf({ batch, answers }: SentBatch): RecordPlace[] {
   return places;
 }
 
-/** kafkajs waits for the transaction before to end where it sends records, but not here. */
+/** Retries while the previous transaction is ending, which kafkajs does only for records. */
 async function sendOffset(transaction: Transaction, offsets: OffsetCommit): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -8,38 +8,37 @@ import { Completion, runReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
 
-/** A topic and where its reading begins. */
+/** A topic and the start of its reading. */
 export interface FollowedTopic {
   topic: string;
-  /** From its first record, or with the latest records of each partition, none of them older than `sinceMs` (epoch). */
+  /** Its first record, or the latest of each partition, none older than `sinceMs` (epoch milliseconds). */
   from: 'beginning' | { sinceMs: number; maxPerPartition: number };
 }
 
-/** `restoring`: what was there is being read. `up`: what comes is handed over as it comes. `down`: no answer. */
+/** `restoring`: existing records are being read. `up`: new records are handed over as they come. `down`: no answer. */
 export type FollowState = 'restoring' | 'up' | 'down';
 
 export interface FollowOptions {
   signal: AbortSignal;
   /**
-   * Takes records of one partition, in order, each once. They come again, from where the reading of the topic began,
-   * where a broker has said that the topic is missing, or the partition has become shorter. Must not throw.
+   * Receives records of one partition, in order and once. They are repeated from the start of the reading if a broker
+   * has said that the topic is missing, or the partition has become shorter. Must not throw.
    */
   onRecords: (records: readonly StoredRecord[]) => void;
   onState: (state: FollowState, problem: string | null) => void;
-  /** Everything before `next` of a partition has been handed over. Must not throw. */
+  /** All records of a partition before `next` have been handed over. Must not throw. */
   onPosition?: (topic: string, partition: number, next: number) => void;
 }
 
-/** A fetch takes 250 ms at most where Kafka answers. */
+/** While Kafka answers, a fetch takes 250 ms at most. */
 const DOWN_AFTER_MS = 3000;
 const GIVE_UP_AFTER_MS = 20_000;
 const CHECK_MS = 500;
 const BACK_OFF = { baseMs: 200, capMs: 3000 };
 
 /**
- * Reads topics from where each begins and goes on with what is written to them, committed records alone, until the
- * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing, and joins
- * no consumer group.
+ * Reads topics from their starts and follows them, committed records alone, until the signal aborts; after a failure
+ * it continues after the last record handed over. It commits no offsets and joins no consumer group.
  */
 export async function followTopics(
   kafka: KafkaClient,
@@ -59,13 +58,13 @@ export async function followTopics(
   }
 }
 
-/** One consumer's life. */
+/** One consumer, from its start to its end. */
 class FollowAttempt {
   hasCaughtUp = false;
-  /** Fetches by broker. Before one, nobody knows whether all topics may be read. */
+  /** Number of fetches by broker: only a fetch shows whether all topics may be read. */
   private readonly fetches = new Map<number, number>();
   private readonly ending = new Completion();
-  /** Offsets, by partition, up to which there was something to read when this attempt began. */
+  /** End offsets of partitions that had something to read when this attempt began. */
   private readonly targets = new Map<string, number>();
   private state: FollowState = 'restoring';
   private lastSignMs = realNowMs();
@@ -73,13 +72,13 @@ class FollowAttempt {
   constructor(
     private readonly kafka: KafkaClient,
     private readonly topics: readonly FollowedTopic[],
-    /** Next offset by partition. */
+    /** Next offset by partition; shared by all attempts. */
     private readonly positions: Map<string, number>,
     private readonly options: FollowOptions,
     private readonly hasFailedBefore: boolean,
   ) {}
 
-  /** Resolves with the failure that ended it, in words; undefined when the signal did. */
+  /** Resolves with a description of the failure that ended it; undefined when the signal did. */
   async run(): Promise<string | undefined> {
     const { signal } = this.options;
     const topics = this.topics.map(({ topic }) => topic);
@@ -100,7 +99,7 @@ class FollowAttempt {
     } catch (error) {
       const missing = missingTopicsOf(error);
       for (const topic of missing) this.forget(topic);
-      // kafkajs reports what is wrong with the first topic that has something
+      // kafkajs reports the error of the first topic that has one.
       const isForThem = missing.length > 0 && isMissingTopic(error);
       const suspects = isForThem ? missing : topics;
       return describeKafkaFailure(error, { right: 'Read', topics: suspects });
@@ -120,7 +119,7 @@ class FollowAttempt {
     for (const { topic, partition, from, until } of spans.flat()) {
       const key = keyOf(topic, partition);
       const known = this.positions.get(key);
-      // A recreated topic ends before the position in the old one.
+      // A recreated topic ends before the position in the former one.
       const position = known === undefined || known > until ? from : Math.max(known, from);
       this.positions.set(key, position);
       this.options.onPosition?.(topic, partition, position);
@@ -129,8 +128,8 @@ class FollowAttempt {
   }
 
   /**
-   * A topic of that name which is there later may be another one, and longer by then. It may be the same one, too, which
-   * a broker that has just started did not know yet: rather all of it again than another one without its beginning.
+   * A later topic of that name may be another one, and longer by then. It may also be the same one, unknown to a
+   * broker that has just started: better to read all of it again than to miss the beginning of another one.
    */
   private forget(topic: string): void {
     for (const key of this.positions.keys()) {
@@ -138,7 +137,7 @@ class FollowAttempt {
     }
   }
 
-  /** A partition that is not known has come since: it is read from its beginning. */
+  /** A partition without a position has been added since: it is read from its beginning. */
   private seekAll(consumer: Consumer, assignment: Readonly<Record<string, number[]>>): void {
     for (const [topic, partitions] of Object.entries(assignment)) {
       for (const partition of partitions) {
@@ -160,10 +159,10 @@ class FollowAttempt {
     const key = keyOf(topic, partition);
     const fetched = fetchedRecords(batch);
     const [first] = fetched;
-    // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one: kafkajs
-    // goes back to its beginning, and it may be longer by then.
+    // A topic that is recreated or truncated between two fetches ends before the known position: kafkajs goes back to
+    // its beginning, and it may be longer by then.
     const hasGoneBack = first !== undefined && first.position < (this.positions.get(key) ?? 0);
-    // A new leader of the partition may know of an earlier end for a moment: it sends nothing from beyond it.
+    // A new leader of the partition may know an earlier end for a moment: it sends no records beyond it.
     const isShort =
       first !== undefined && Number(batch.highWatermark) < (this.targets.get(key) ?? 0);
     if (hasGoneBack) this.positions.delete(key);
@@ -190,7 +189,7 @@ class FollowAttempt {
   }
 
   private checkCaughtUp(): void {
-    // where one broker refuses its fetch, each of the others still answers one before the consumer ends
+    // If one broker refuses its fetch, each of the others still answers one before the consumer ends.
     const enough = this.hasFailedBefore ? 2 : 1;
     if (this.targets.size > 0 || Math.max(0, ...this.fetches.values()) < enough) return;
     this.hasCaughtUp = true;
@@ -207,11 +206,11 @@ class FollowAttempt {
     let checkedMs = realNowMs();
     return everyRealMs(CHECK_MS, () => {
       if (this.ending.isOver) return;
-      // a process that was suspended has not heard what Kafka said
+      // A suspended process has not received Kafka's answers.
       const nowMs = realNowMs();
       const lateMs = nowMs - checkedMs - CHECK_MS;
       checkedMs = nowMs;
-      // what lay in the socket may have been read before
+      // Answers that waited in the socket may have been read before.
       if (lateMs > CHECK_MS) this.lastSignMs = Math.min(nowMs, this.lastSignMs + lateMs);
       const silentMs = nowMs - this.lastSignMs;
       const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;

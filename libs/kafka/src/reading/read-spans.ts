@@ -7,18 +7,18 @@ import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-re
 import { type TopicSpan, topicSpans } from './topics.js';
 
 export interface ReadOptions {
-  /** Ends the read early and without an error; a call of onRecords under way is waited for. */
+  /** Ends the read early and without an error, after a call of `onRecords` in progress. */
   signal: AbortSignal;
-  /** Takes records of one partition, in order, at most 100. What it throws ends the read. */
+  /** Receives at most 100 records of one partition, in order. Its exception ends the read. */
   onRecords: (records: readonly StoredRecord[]) => Promise<void> | void;
 }
 
 /**
- * Reads spans to their ends, one after the other, committed records alone, and disturbs nobody: it joins no consumer
- * group. Memory stays bounded: the next records are fetched when `onRecords` is done with these. Spans
- * of one partition must come in the order of their offsets and not overlap.
+ * Reads the committed records of spans, one span after the other. It joins no consumer group. Memory is bounded: the
+ * next records are fetched when `onRecords` is done. Spans of one partition must be in the order of their offsets and
+ * must not overlap.
  *
- * @throws what onRecords throws, or an Error when Kafka is away or sends nothing more for 30 s
+ * @throws the exception of onRecords, or an Error when Kafka is away or sends nothing more for 30 s
  */
 export async function readSpans(
   kafka: KafkaClient,
@@ -30,8 +30,8 @@ export async function readSpans(
 }
 
 /**
- * Reads records, no place twice, in the order of the places; undefined for what its topic no longer holds.
- * @throws the signal's reason when it aborts before, or what keeps Kafka from answering
+ * Reads the records at places, none of them twice; undefined for records that their topic no longer holds. @throws
+ * the signal's reason, or the error that keeps Kafka from answering
  */
 export async function readRecords(
   kafka: KafkaClient,
@@ -60,7 +60,7 @@ export async function readRecords(
   return places.map((place) => found.find((record) => liesAt(record, place)));
 }
 
-/** What the topics hold; nothing of those that are gone. */
+/** Spans of the topics that exist. */
 async function spansOf(kafka: KafkaClient, topics: ReadonlySet<string>): Promise<TopicSpan[]> {
   const spans: TopicSpan[] = [];
   for (const topic of topics) {
@@ -82,21 +82,21 @@ function liesAt({ topic, partition, offset }: RecordPlace, place: RecordPlace): 
   return topic === place.topic && partition === place.partition && offset === place.offset;
 }
 
-/** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
+/** Records handed over at a time: between them a read can be stopped, and shows progress. */
 const MAX_RECORDS = 100;
 
 class SpanReader {
   private readonly ending = new Completion();
-  /** The next offset to be read of the first span that is left. */
+  /** Next offset of the first remaining span. */
   private next: number;
-  /** Records are with `onRecords`, which may take long: the end of the read waits for it. */
+  /** Whether `onRecords` is running: the end of the read waits for it. */
   private isDelivering = false;
   private readonly silence = new SilenceWatch(() => {
     const [span] = this.left;
     return `${span?.topic}, partition ${span?.partition}, offset ${this.next}`;
   });
 
-  /** @param left spans that hold something; those that are read are removed */
+  /** @param left spans that are not empty; removed once read */
   constructor(
     private readonly left: TopicSpan[],
     private readonly options: ReadOptions,
@@ -132,16 +132,16 @@ class SpanReader {
   private async take(consumer: Consumer, batch: Batch): Promise<void> {
     const { topic, partition } = batch;
     let span: TopicSpan | undefined;
-    // A batch may hold what several spans of its partition are for.
+    // A batch may hold several spans of its partition.
     while (this.left[0] !== span && isOf(this.left[0], topic, partition)) {
       span = this.left[0];
       if (this.ending.isOver || !(await this.takeWanted(consumer, batch))) return;
-      // Markers behind the last record, unless the span has ended with it.
+      // Counts markers after the last record, unless the span has ended with that.
       if (this.left[0] === span) this.pass(consumer, Number(batch.lastOffset()));
     }
   }
 
-  /** Hands over what the current span is for; returns whether the read goes on. */
+  /** Hands over the current span's records; returns whether the read goes on. */
   private async takeWanted(consumer: Consumer, batch: Batch): Promise<boolean> {
     const { topic, partition } = batch;
     const { until = 0 } = this.left[0] ?? {};
@@ -156,7 +156,7 @@ class SpanReader {
     return true;
   }
 
-  /** Returns whether the read goes on. An error must not reach kafkajs, which would try again. */
+  /** Returns whether the read goes on. An error must not reach kafkajs, which would retry. */
   private async deliver(records: readonly StoredRecord[]): Promise<boolean> {
     const { signal, onRecords } = this.options;
     this.isDelivering = true;
@@ -170,7 +170,7 @@ class SpanReader {
     return !this.ending.isOver;
   }
 
-  /** All of the current partition up to this offset has been read. */
+  /** Records of the current partition up to this offset have been read. */
   private pass(consumer: Consumer, offset: number): void {
     this.silence.progressSeen();
     const [span] = this.left;

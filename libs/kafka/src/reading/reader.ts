@@ -4,28 +4,28 @@ import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 
 interface Reading {
   topics: readonly string[];
-  /** Ends it: well, or with what it rejects with. */
+  /** Ends the read, without an error or with the one it rejects with. */
   ending: Completion;
-  /** All partitions of the topics are at their beginning: at first, and again when a topic has grown. */
+  /** Called when all partitions are at their beginning: at first, and again when a topic has grown. */
   onAssigned: (consumer: Consumer, assignment: Readonly<Record<string, number[]>>) => void;
-  /** A broker has answered, or has no partition to be asked for. */
+  /** Called when a broker has answered, or has no partition to fetch. */
   onFetch?: (nodeId: number) => void;
-  /** Takes a fetch of one partition, also one without a record: of markers, aborted or compacted ones alone. */
+  /** Receives a fetch of one partition, also one of markers, aborted or compacted records alone. */
   onBatch: (consumer: Consumer, batch: Batch) => Promise<void> | void;
 }
 
 const START_DEADLINE_MS = 5000;
 const DISCONNECT_DEADLINE_MS = 3000;
 
-/** Reads all partitions of topics, committed records alone, in no consumer group; commits nothing. */
+/** Reads all partitions of topics, committed records alone, without a consumer group; commits no offsets. */
 export async function runReader(kafka: KafkaClient, reading: Reading): Promise<void> {
   const { topics, ending, onAssigned, onFetch, onBatch } = reading;
   const consumer = kafka.consumer({
-    // kafkajs insists on one
+    // kafkajs requires one.
     groupId: 'none',
     partitionAssigners: [withoutGroup],
     maxWaitTimeInMs: 250,
-    // A topic that has grown is noticed by it.
+    // Notices a topic that has grown.
     metadataMaxAge: 60_000,
     allowAutoTopicCreation: false,
     retry: { initialRetryTime: 100, retries: 5, restartOnFailure: () => Promise.resolve(false) },
@@ -46,17 +46,17 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
   try {
     await ending.reached;
   } finally {
-    // A consumer that is disconnected while it joins goes on joining, and is left behind.
+    // A consumer that is disconnected while it joins would go on joining, and leak.
     await withDeadline(starting, START_DEADLINE_MS);
     await withDeadline(consumer.disconnect(), DISCONNECT_DEADLINE_MS);
   }
 }
 
-/** How something that runs by callbacks comes to its end, once: well, or with an error. */
+/** The end of work that runs by callbacks: a promise that {@link end} settles once. */
 export class Completion {
   isOver = false;
   private settle: (error: Error | undefined) => void = () => undefined;
-  /** Resolves or rejects with the first word of how it ended. */
+  /** Settled by the first call of {@link end}. */
   readonly reached = new Promise<void>((resolve, reject) => {
     this.settle = (error) => {
       if (error === undefined) resolve();
@@ -70,22 +70,22 @@ export class Completion {
   }
 }
 
-/** Longer than a rebalance takes, in which nothing is fetched. */
+/** Longer than a rebalance, during which nothing is fetched. */
 const SILENCE_MS = 30_000;
 const CHECK_MS = 1000;
 
-/** Notices that a read which is not at its end yet gets nowhere any more. */
+/** Notices a read that makes no progress. */
 export class SilenceWatch {
   private lastSignMs = realNowMs();
 
-  /** @param where is what is read, and how far it has come, in words */
+  /** @param where describes the read and its position */
   constructor(private readonly where: () => string) {}
 
   progressSeen(): void {
     this.lastSignMs = realNowMs();
   }
 
-  /** Calls `onSilence` each second in which there has been no sign for 30 s, until the returned function is called. */
+  /** Calls `onSilence` each second without progress for 30 s, until the returned function is called. */
   start(onSilence: (error: Error) => void): () => void {
     this.progressSeen();
     return everyRealMs(CHECK_MS, () => {

@@ -3,29 +3,29 @@ import type { MessageSpan } from '#libs/tracing';
 import type { FetchedRecord } from '../client/kafka-port.js';
 
 export interface RecordPlace {
-  /** Full name, prefix included. */
+  /** Full name, with the prefix. */
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
 }
 
 export interface StoredRecord extends RecordPlace {
-  /** Milliseconds since the epoch, decimal digits. */
+  /** Epoch milliseconds in decimal digits. */
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: MessageHeaders;
 }
 
-/** A record of an input topic. It may be read each time it is asked for something, so it must not be spread. */
+/** A record of an input topic. Its fields may be decoded on each access, so it must not be spread. */
 export interface InboundRecord extends StoredRecord, Pick<FetchedRecord, 'bytes' | 'unreadable'> {
   /** Without the prefix. */
   readonly topic: string;
-  /** Of a message in flight: its way through the bridge. */
+  /** Trace of a message in flight. */
   readonly span?: MessageSpan;
 }
 
-/** A fetched record, read as a whole: it may be spread, and be kept for long. */
+/** Decodes a whole record, which may be spread and kept. */
 export function toStoredRecord(
   topic: string,
   partition: number,

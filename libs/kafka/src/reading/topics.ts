@@ -5,9 +5,9 @@ import type { Admin, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
 import { allEnded, withAdmin } from '../client/with-admin.js';
 
-/** A stretch of one partition's log: offsets from `from` up to, but not with, `until`. */
+/** Offsets of one partition, from `from` up to but excluding `until`. */
 export interface TopicSpan {
-  /** Full name, prefix included. */
+  /** Full name, with the prefix. */
   topic: string;
   partition: number;
   from: number;
@@ -20,19 +20,19 @@ export function topicNames(kafka: KafkaClient): Promise<string[]> {
 
 const ABSENT = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'TOPIC_AUTHORIZATION_FAILED']);
 
-/** Whether a broker has said that it has no such topic, or does not show it: without Describe both look alike. */
+/** Whether a broker's answer is that a topic is absent or hidden: without the right to Describe both look alike. */
 export function isAbsentTopic(error: unknown): boolean {
   return isProtocolError(error) && ABSENT.has(error.type);
 }
 
-/** The topics that are not there or may not be described, with why. @throws when Kafka does not answer */
+/** Topics that do not exist or may not be described, with the reason. @throws when Kafka does not answer */
 export function absentTopics(
   kafka: KafkaClient,
   topics: Iterable<string>,
 ): Promise<ReadonlyMap<string, string>> {
   return withAdmin(kafka, async (admin) => {
     const absent = new Map<string, string>();
-    // Kafka's answer about several does not name the one at fault.
+    // Kafka's answer for several topics does not name the one at fault.
     for (const topic of topics) {
       try {
         await admin.fetchTopicMetadata({ topics: [topic] });
@@ -45,12 +45,12 @@ export function absentTopics(
   });
 }
 
-/** Counts under way, by the topic. */
+/** Requests in flight, by topic. */
 const counting = new WeakMap<KafkaClient, Map<string, Promise<number>>>();
 
 /**
- * Partitions of a topic, which somebody else may have created. Whoever asks meanwhile shares the answer: partitions
- * are assigned by the dozen. @throws when Kafka does not answer or the topic does not exist
+ * Number of partitions of a topic. Concurrent callers share a request: partitions are assigned by the dozen. @throws
+ * when Kafka does not answer or the topic does not exist
  */
 export function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
   const ofClient = counting.get(kafka) ?? new Map<string, Promise<number>>();
@@ -72,14 +72,14 @@ async function countPartitions(kafka: KafkaClient, topic: string): Promise<numbe
 }
 
 /**
- * What a topic holds now, by partition, to the end of what is committed. The last offsets may be markers, which are
+ * Current spans of a topic's partitions, up to the last stable offset. The last offsets may be markers, which are
  * never delivered. @throws when the topic does not exist or Kafka does not answer
  */
 export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
   return withAdmin(kafka, (admin) => fetchSpans(admin, topic));
 }
 
-/** As {@link topicSpans}, but to the end of all records, committed or not. */
+/** Like {@link topicSpans}, but up to the end of all records, committed or not. */
 export function uncommittedSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
   return withAdmin(kafka, (admin) => {
     readEndsUncommitted(admin);
@@ -87,17 +87,17 @@ export function uncommittedSpans(kafka: KafkaClient, topic: string): Promise<Top
   });
 }
 
-/** As {@link topicSpans}, over a connection that is there. */
+/** Like {@link topicSpans}, over an open connection. */
 async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
   return untilReady(async () => requireLeaders(await fetchSpansOfLed(admin, topic)));
 }
 
-/** Whether somebody has answered for the partition: -1 stands for what there was no leader to ask of. */
+/** Whether the partition has a leader: without one, its offsets are -1. */
 export function hasLeader({ from, until }: Pick<TopicSpan, 'from' | 'until'>): boolean {
   return from >= 0 && until >= 0;
 }
 
-/** @throws as a broker does, where one of the partitions has no leader */
+/** @throws LEADER_NOT_AVAILABLE if one of the partitions has no leader */
 export function requireLeaders<S extends TopicSpan>(spans: S[]): S[] {
   if (!spans.every(hasLeader)) throw leaderNotAvailable();
   return spans;
@@ -115,16 +115,16 @@ async function fetchSpansOfLed(admin: Admin, topic: string): Promise<TopicSpan[]
     .sort((a, b) => a.partition - b.partition);
 }
 
-/** What a topic holds, and what a group has committed of it; undefined where that is not known of a partition. */
+/** A partition's span with the offset that a group has committed; undefined if that is unknown. */
 export interface CommittedSpan extends TopicSpan {
-  /** -1 where nothing is committed. */
+  /** -1 if nothing is committed. */
   committed: number | undefined;
   metadata: string | null;
 }
 
 /**
- * Of all partitions, those without a leader ({@link hasLeader}) among them, to the end of all records, committed or
- * not. The admin's connection is for this alone. @throws when a topic does not exist or Kafka does not answer
+ * Spans of all partitions, also those without a leader ({@link hasLeader}), to the end of all records, committed or
+ * not. The admin must serve nothing else. @throws when a topic does not exist or Kafka does not answer
  */
 export async function committedSpans(
   admin: Admin,
@@ -144,7 +144,7 @@ export async function committedSpans(
   });
 }
 
-/** Of each partition what was written since (epoch milliseconds), at most the latest so many records. */
+/** The latest records of each partition since `sinceMs` (epoch milliseconds), at most `maxPerPartition`. */
 export async function latestSpans(
   kafka: KafkaClient,
   topic: string,
@@ -162,9 +162,9 @@ export async function latestSpans(
   });
 }
 
-/** A partition that has just been made, or whose leader is changing, has none to answer for a moment. */
+/** A new partition, or one whose leader is changing, has no leader for a moment. */
 const WITHOUT_LEADER = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
-/** So has a group on a broker that has just started, or has just taken it over. */
+/** Nor has a group a coordinator on a broker that has just started or taken it over. */
 const WITHOUT_COORDINATOR = ['NOT_COORDINATOR_FOR_GROUP', 'GROUP_LOAD_IN_PROGRESS'];
 const PASSING = new Set([...WITHOUT_LEADER, ...WITHOUT_COORDINATOR]);
 const READY_DEADLINE_MS = 10_000;

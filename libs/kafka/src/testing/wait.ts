@@ -4,12 +4,12 @@ const LAST_RESORT_MS = 120_000;
 
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Waits turn by turn, for what no time brings about. */
+/** Waits in turns of the event loop, for conditions that do not depend on time. */
 export async function until(isSo: () => boolean): Promise<void> {
   await reached(isSo, 'what the test waits for did not come about', LAST_RESORT_MS, nextTurn);
 }
 
-/** @param what in words, for the failure */
+/** @param what completes the error text `it did not come about that …` */
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,

@@ -18,7 +18,7 @@ export class FakeTransactions implements Transactions {
     readonly listener: TransactionListener,
   ) {}
 
-  /** What a commit would say now; undefined while nothing was handed over. */
+  /** The position that a commit would state now; undefined before any message is handed over. */
   get place(): CommitPosition | undefined {
     return this.progress.positionAfter();
   }
