@@ -1,4 +1,4 @@
-/** Waits for shared work on one waiter's behalf: that waiter's abort rejects its wait, the work goes on. */
+/** Waits for shared work: an abort of the signal rejects this wait, while the work goes on. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
@@ -10,29 +10,29 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 
 interface Task {
   run: () => void;
-  /** Where it is among the others. */
+  /** Index among the tasks of its signal. */
   place: number;
 }
 
-/** What is to be done when a signal aborts. */
+/** Tasks to run when a signal aborts. */
 interface Watch {
   readonly tasks: Task[];
-  /** The listener; there only while there are tasks, for a composite signal is kept for as long as it has one. */
+  /** The listener; registered only while there are tasks, as a composite signal is retained while it has one. */
   readonly runAll: () => void;
 }
 
 /**
  * One listener for each signal.
  *
- * The signal's own list, where many come and go, has each walk past all others. With an array the young
- * heap also had less to copy, in most runs of a benchmark, than with that list or with a Set: most likely
- * since what has left these still refers to what came after it, and keeps it once it has become old.
+ * The signal's own list makes each removal search past all others. With an array the young heap also had less to
+ * copy, in most runs of a benchmark, than with that list or with a Set: most likely because entries removed from
+ * these still refer to later ones, and retain them once they are old.
  */
 const watches = new WeakMap<AbortSignal, Watch>();
 
 /**
- * Calls `run`, which must not throw, once `signal` aborts, unless the returned function is called
- * before; of several in any order. Does nothing for a signal that has aborted.
+ * Calls `run`, which must not throw, once `signal` aborts, unless the returned function is called before. Several
+ * tasks run in any order. Does nothing for a signal that has aborted.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => undefined;
@@ -49,7 +49,7 @@ export function onAbort(signal: AbortSignal, run: () => void): () => void {
 function watchOf(signal: AbortSignal): Watch {
   const tasks: Task[] = [];
   const runAll = (): void => {
-    // one may take back another, which is not to be called then
+    // A task may cancel another, which must not run then.
     for (const task of [...tasks]) if (isAmong(tasks, task)) task.run();
   };
   const watch = { tasks, runAll };
@@ -76,8 +76,8 @@ interface CompositeSignal {
 }
 
 /**
- * A signal that aborts with the first of others. With Node 20, each signal of `AbortSignal.any` leaves 60 bytes at those
- * that it follows, and one of a partition lives for as long as that is assigned.
+ * Returns a signal that aborts with the first of others. With Node 20, each signal of `AbortSignal.any` leaks 60
+ * bytes at those that it follows, and that of a partition lives as long as its assignment.
  */
 export function whenAnyAborts(...signals: readonly AbortSignal[]): CompositeSignal {
   const any = new AbortController();
@@ -89,7 +89,7 @@ export function whenAnyAborts(...signals: readonly AbortSignal[]): CompositeSign
   return released(any, leave);
 }
 
-/** A signal that aborts once the last of others has. */
+/** Returns a signal that aborts once the last of others has. */
 export function whenAllAbort(signals: ReadonlySet<AbortSignal>): CompositeSignal {
   const all = new AbortController();
   const check = (): void => {

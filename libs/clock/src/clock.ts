@@ -7,7 +7,7 @@ export interface ClockOptions {
   originSeconds?: number;
 }
 
-/** setTimeout overflows past 2^31 - 1 ms; a longer sleep is made of several. */
+/** setTimeout overflows above 2^31 - 1 ms; longer sleeps consist of several. */
 const LONGEST_TIMER_MS = 2_000_000_000;
 
 /** The time of the plant: real, or accelerated as `now = origin + (real - origin) * speed`. */
@@ -36,8 +36,8 @@ export class Clock {
   }
 
   /**
-   * Milliseconds at this clock's speed that only go forward, whoever sets the wall clock: for spans, turns and
-   * waits. They are counted from no time in particular.
+   * Milliseconds at this clock's speed since an arbitrary time. They only increase, even if the wall clock is set:
+   * for spans, turns and waits.
    */
   monotonicMs(): number {
     return realNowMs() * this.speed;
@@ -48,12 +48,12 @@ export class Clock {
     return this.monotonicMs() / this.speed;
   }
 
-  /** Sleeps for a span of this clock's seconds; rejects with `signal.reason` when aborted. */
+  /** Sleeps for seconds of this clock; rejects with `signal.reason` when aborted. */
   async sleepSeconds(seconds: number, signal?: AbortSignal): Promise<void> {
     await this.sleepUntilMonotonicMs(this.monotonicMs() + seconds * 1000, signal);
   }
 
-  /** Sleeps until {@link monotonicMs} is `untilMs`; returns at once when that has passed. */
+  /** Sleeps until {@link monotonicMs} is `untilMs`; returns at once when it has passed. */
   async sleepUntilMonotonicMs(untilMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     for (;;) {

@@ -3,9 +3,9 @@ import { Clock } from './clock.js';
 
 /** A clock that tests advance by hand. */
 export class ManualClock extends Clock {
-  /** Until when each sleeps, by what wakes it. */
+  /** End of each sleep, by the function that ends it. */
   private readonly sleepers = new Map<() => void, number>();
-  /** How far the wall clock has been set away from where it would be. */
+  /** Difference of the wall clock from the elapsed time. */
   private shiftMs = 0;
 
   constructor(private elapsedMs = 0) {
@@ -30,7 +30,7 @@ export class ManualClock extends Clock {
     this.set(this.nowMs() / 1000 + seconds);
   }
 
-  /** Sets the wall clock ahead, or back where `seconds` is negative, without any time passing. */
+  /** Sets the wall clock ahead, or back for negative `seconds`, without any time passing. */
   shiftWallClock(seconds: number): void {
     this.shiftMs += seconds * 1000;
   }

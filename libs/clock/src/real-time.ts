@@ -5,7 +5,7 @@ export function realNowMs(): number {
   return performance.now();
 }
 
-/** Real epoch milliseconds: for what leaves the process beside the accelerated clock (HTTP dates, log lines). */
+/** Real epoch milliseconds: for times sent to others beside the accelerated clock (HTTP dates, log lines). */
 export function realEpochMs(): number {
   return Date.now();
 }
@@ -26,9 +26,8 @@ export async function realDelayMs(ms: number, signal?: AbortSignal): Promise<voi
 }
 
 /**
- * Calls `task` once after `ms` of real time, unless the returned function is called before. Cheaper
- * to cancel than a delay, whose rejection makes an error: for what is nearly always cancelled. Never
- * keeps a process alive.
+ * Calls `task` once after `ms` of real time, unless the returned function is called before. Cheaper to cancel than a
+ * delay, whose rejection creates an error: for tasks that are nearly always cancelled. Never keeps a process alive.
  */
 export function afterRealMs(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
@@ -43,10 +42,7 @@ export function everyRealMs(ms: number, task: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/**
- * Waits for `work`, but not longer than `deadlineMs`, and swallows its failure. Returns whether the work came to its
- * end in time.
- */
+/** Waits for `work` for at most `deadlineMs`, and ignores its failure. Returns whether the work settled in time. */
 export async function withDeadline(
   work: Promise<unknown> | undefined,
   deadlineMs: number,
@@ -64,18 +60,18 @@ export async function withDeadline(
   return inTime;
 }
 
-/** Timers overflow far above this; who wakes too early looks at what is due and sleeps again. */
+/** Timers overflow far above this; a task woken too early sets the next time. */
 const LONGEST_SLEEP_MS = 60_000;
 
-/** One timer for all that waits: the earliest time asked for counts. */
+/** One timer for many waits: the earliest requested time counts. */
 export class WakeTimer {
   private cancel: () => void = () => undefined;
   private atMs = Infinity;
 
-  /** @param onWake looks at what is due, and asks for the next time */
+  /** @param onWake handles what is due, and requests the next time */
   constructor(private readonly onWake: () => void) {}
 
-  /** Asks to be woken at that real time, in milliseconds, or somewhat before. */
+  /** Requests a call of `onWake` at that real time (milliseconds) or somewhat earlier. */
   wakeAt(atMs: number): void {
     if (atMs >= this.atMs) return;
     this.cancel();

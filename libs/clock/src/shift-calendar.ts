@@ -22,7 +22,6 @@ export class ShiftCalendar {
     this.startSeconds = [...new Set(settings.startTimes.map(secondsOfDay))].sort((a, b) => a - b);
   }
 
-  /** How many shifts a day has. */
   get shiftsPerDay(): number {
     return this.startSeconds.length;
   }
@@ -30,7 +29,7 @@ export class ShiftCalendar {
   /** The shift in progress at `time` (epoch seconds). */
   shiftAt(time: number): Shift {
     const day = localDayOf(time, this.settings.timeZone);
-    // the night shift began the day before; a change of the clocks can move a start across midnight
+    // The night shift began the day before; a change of the clocks can move a start across midnight.
     for (const candidate of [day, day - 1, day + 1]) {
       const shift = this.shiftsOf(candidate).find((s) => s.startTime <= time && time < s.endTime);
       if (shift) return shift;

@@ -31,8 +31,8 @@ const CONSUMER = 'kafkajs/src/consumer';
 const NETWORK = 'kafkajs/src/network';
 
 /**
- * Replaces what kafkajs does wrongly, or slowly (see the README), before any other module of it is loaded, which would
- * keep what it found. @throws Error when kafkajs is not the version that the patches are made for
+ * Replaces the modules of kafkajs that the README lists, before any module that would keep the original is loaded.
+ * @throws Error when kafkajs is not the version that the patches are made for
  */
 export function applyPatches(): void {
   const { version } = require('kafkajs/package.json') as { version: string };
@@ -42,7 +42,7 @@ export function applyPatches(): void {
   patchModule(`${PROTOCOL}/fetch/v4/decodeMessages.js`, withBatchesOfAnySize);
   patchModule(`${PROTOCOL}/offsetFetch/index.js`, withStableOffsets);
   patchModule(`${CONSUMER}/batch.js`, committedBatch);
-  // What the broker answers of each partition is for produceBatches to judge: kafkajs throws the first error alone.
+  // produceBatches judges the answer for each partition; kafkajs throws the first error alone.
   patchModule(`${PROTOCOL}/produce/v3/response.js`, (response: object) => ({
     ...response,
     parse: parseProduced,
@@ -61,7 +61,7 @@ export function applyPatches(): void {
   );
   patchModule('kafkajs/src/admin/index.js', withItsCluster);
   patchModule(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
-  // The parser of all versions.
+  // Parses all versions.
   patchModule(`${PROTOCOL}/metadata/v0/response.js`, withLeaderless);
   patchModule('kafkajs/src/cluster/brokerPool.js', withBrokersAlone, withSoonLeaders);
   patchModule('kafkajs/src/cluster/index.js', withOffsetsOfLed);
@@ -69,7 +69,7 @@ export function applyPatches(): void {
   patchModule('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }
 
-/** Puts another module in place of one of kafkajs (`kafkajs/src/…/encoder.js`), made of it by each patch in turn. */
+/** Replaces a module of kafkajs (`kafkajs/src/…/encoder.js`) by the result of all patches, applied in turn. */
 function patchModule(path: string, ...patches: readonly ((original: never) => unknown)[]): void {
   const original: unknown = require(path);
   const module = require.cache[require.resolve(path)];

@@ -1,16 +1,16 @@
-// The only way to kafkajs, with the modules replaced that README.md names.
+// The only way to kafkajs, with the modules replaced that README.md lists.
 import { createRequire } from 'node:module';
 import type * as Kafkajs from 'kafkajs';
 import { applyPatches } from './apply-patches.js';
 
-// Its modules keep what they found when they were loaded, so it is loaded here, and nowhere before.
+// Loaded nowhere else before: its modules keep the imports that they were loaded with.
 applyPatches();
 const require = createRequire(import.meta.url);
 const kafkajs = require('kafkajs') as typeof Kafkajs;
 
 const createSocketFactory =
   require('kafkajs/src/network/socketFactory.js') as () => Kafkajs.ISocketFactory;
-/** As kafkajs opens its connections by itself. */
+/** kafkajs's own way to open a connection. */
 export const openSocket = createSocketFactory();
 
 interface Login {
@@ -34,10 +34,10 @@ export const {
   logLevel,
   Partitioners,
 } = kafkajs;
-/** In kafkajs but not in its types as a value of any codec. */
+/** kafkajs's types do not allow values of any codec here. */
 export const { CompressionCodecs } = kafkajs;
 
-// Of what is exported under these names above, the types.
+// The types of the values exported above under these names.
 export type CompressionTypes = Kafkajs.CompressionTypes;
 export type ConfigResourceTypes = Kafkajs.ConfigResourceTypes;
 export type Kafka = Kafkajs.Kafka;

@@ -1,21 +1,21 @@
-// Log lines as JSON, by pino.
+// Log lines as JSON, written by pino.
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, pino } from 'pino';
 
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';
 
-/** In which Nest tells of its own start, module by module and route by route: of no use to those who run a program. */
+/** Contexts in which Nest logs its own start, module by module and route by route: of no use to operators. */
 const NEST_CONTEXTS = new Set<unknown>([
   ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'],
   ...['NestApplication', 'NestMicroservice'],
 ]);
 
-/** For lines that wait to be written; those beyond are left out. */
+/** Limit of lines that wait to be written; further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /**
- * Lines to a file. Those that it does not take, as on a full disk or a terminal that is gone, wait for the next one that
- * it takes: pino's own stream would end the process, and in its end try for ever, without work or answer.
+ * Writes lines to a file. Lines that cannot be written, as on a full disk or a closed terminal, wait for the next one
+ * that can: pino's own stream would end the process, and retry for ever while it ends.
  */
 export function lineStream(fd: number): ReturnType<typeof pino.destination> {
   const stream = pino.destination({ dest: fd, sync: false, maxLength: MAX_WAITING_BYTES });
@@ -33,7 +33,7 @@ export function lineStream(fd: number): ReturnType<typeof pino.destination> {
 
 /**
  * Nest's logger over pino: one JSON object a line, `{level, time, pid, hostname, context, msg, …}`, errors as `err`.
- * What Nest says of its own start is written at `debug`.
+ * Lines of Nest's own start are written at `debug`.
  *
  * @param level pino's name of the lowest level that is written; `silent` for none
  */
@@ -52,7 +52,7 @@ export function jsonLogger(
           message instanceof Error ? { context, err: message } : { context, ...message },
         );
       } else if (name === 'error' && typeof stack === 'string') {
-        // Nest's own exception handlers give an error as its message, its stack and their context.
+        // Nest's exception handlers pass an error as its message, its stack and their context.
         logger.error({ context, err: Object.assign(new Error(message), { stack }) });
       } else {
         logger[name]({ context }, message);

@@ -1,14 +1,14 @@
 import { Logger } from '@nestjs/common';
 
 export interface CapturedLogs {
-  /** What was logged, from debug up, in order. */
+  /** Lines logged so far, from debug up, in order. */
   lines: () => unknown[];
   text: () => string;
-  /** From then on nothing is logged, as before. */
+  /** Stops capturing: nothing is logged afterwards. */
   release: () => void;
 }
 
-/** Takes what is logged from now on. */
+/** Captures log lines from now on. */
 export function captureLogs(): CapturedLogs {
   const lines: unknown[] = [];
   const take = (line: unknown): void => {

@@ -3,24 +3,24 @@ import { Logger } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
 import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
 
-/** The project's own, from its package.json, wherever the app is built to. */
+/** The project's version, from its package.json, wherever the app is built to. */
 export const VERSION = (createRequire(import.meta.url)('#package.json') as { version: string })
   .version;
 
-/** What serves HTTP until it is stopped. */
+/** An HTTP server that runs until it is stopped. */
 interface Server {
-  /** Settings that have no effect, and what to do instead. */
+  /** Settings without effect, and what to set instead. */
   unsupported?: readonly { name: string; instead: string }[];
   start: () => Promise<void>;
   close: (signal: NodeJS.Signals) => Promise<void>;
 }
 
 interface ProgramOptions {
-  /** As its messages call it, `The terminal`. */
+  /** Name in error texts, such as `The terminal`. */
   title: string;
   /** Context of its log lines. */
   logContext: string;
-  /** Names the port, for whoever finds it taken. */
+  /** Setting of the port, for the advice when the port is taken. */
   portSetting: string;
   /** Default 10000. */
   stopDeadlineMs?: number;
@@ -29,8 +29,8 @@ interface ProgramOptions {
 }
 
 /**
- * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, before the deadline; a second one ends it at
- * once with 1. What keeps it from starting goes to stderr, with 78 for wrong settings and else 1.
+ * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, before the deadline; a second one ends it
+ * at once with 1. A failed start is written to stderr, with exit code 78 for wrong settings and otherwise 1.
  */
 export async function runProgram(options: ProgramOptions): Promise<void> {
   const { logContext, stopDeadlineMs: afterMs = 10_000 } = options;
@@ -38,7 +38,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   let stop: (signal: NodeJS.Signals) => Promise<void> = () => Promise.resolve();
   const stopping = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    // the second signal does not wait for anything
+    // The second signal does not wait.
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
     afterRealMs(afterMs, () => {
@@ -49,7 +49,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   process.on('unhandledRejection', (error) => {
-    // A bug of ours or of a client library's; what Kafka has acknowledged does not depend on such a promise.
+    // A bug of ours or of a client library; records acknowledged by Kafka do not depend on such a promise.
     logger.error({ msg: 'unhandled rejection', err: error });
   });
   try {
@@ -60,12 +60,12 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
     }
     await server.start();
   } catch (error) {
-    // What cannot start because it is being stopped is no failure: the stop ends the process.
+    // A start that fails because of the stop is no failure: the stop ends the process.
     if (!stopping.signal.aborted) exitBecause(error, options);
   }
 }
 
-/** Says on stderr what keeps a program from starting, and ends it: with 78 for wrong settings, else with 1. */
+/** Writes the reason of a failed start to stderr and ends the process: with 78 for wrong settings, otherwise with 1. */
 function exitBecause(
   error: unknown,
   { title, portSetting }: Pick<ProgramOptions, 'title' | 'portSetting'>,

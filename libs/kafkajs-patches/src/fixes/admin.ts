@@ -19,8 +19,8 @@ export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
 }
 
 /**
- * Has an admin take for a partition's end that of all its records. kafkajs asks for that of what is committed: where a
- * transaction stays open, nothing behind its first record seems to be there. Does nothing to another client's admin.
+ * Makes an admin return the end of all records as a partition's end. kafkajs returns the last stable offset: behind
+ * an open transaction a partition seems empty. Does nothing to another client's admin.
  */
 export function readEndsUncommitted(admin: object): void {
   const cluster = clusters.get(admin);
@@ -28,8 +28,7 @@ export function readEndsUncommitted(admin: object): void {
 }
 
 /**
- * Has an admin leave out of the offsets of groups those that a transaction is about to set. Does nothing to another
- * client's admin.
+ * Makes an admin leave out group offsets that a transaction is about to set. Does nothing to another client's admin.
  */
 export function readStableOffsets(admin: object): void {
   const cluster = clusters.get(admin);

@@ -9,7 +9,7 @@ interface FetchedData {
   abortedTransactions?: readonly AbortedTransaction[] | null;
 }
 
-/** What kafkajs's consumers are given: a partition's messages out of one fetch. */
+/** The batch that kafkajs's consumers receive: a partition's messages in one fetch. */
 interface FetchedBatch {
   isEmpty(): boolean;
   isEmptyDueToFiltering(): boolean;
@@ -23,20 +23,19 @@ export type BatchClass = new (
 ) => FetchedBatch;
 
 /**
- * A record batch may hold four times as many, and each takes memory beside its bytes for as long as it waits. The next
- * fetch begins behind the last that was handed on, with the same batch: 100,000 empty messages, all rejected, grew the
+ * A record batch may hold four times as many, and each takes memory besides its bytes while it waits. The next fetch
+ * begins after the last message handed on, with the same batch: 100,000 empty messages, all rejected, grew the
  * process by 223 MB at once, and by 173 MB in portions.
  */
 const MOST_MESSAGES = 25_000;
 
 /**
- * Chooses what of a fetch is handed on, up to that number, without making objects of each message's offset: of the
- * messages, which come in the order of their offsets, those before the one that was asked for are left out, control
- * records, and what is in an aborted transaction. kafkajs takes the aborted ones for sorted by where they begin, which
- * they are not, and lets messages through where such transactions overlap.
+ * Chooses the messages of a fetch that are handed on, up to that number: without those before the requested offset,
+ * control records, and aborted messages. It creates no object for a message's offset. kafkajs assumes that aborted
+ * transactions are sorted by their first offsets, which they are not, and hands on messages of overlapping ones.
  *
- * A fetch of which nothing is left is handed on like any other, as a batch without messages (to `eachBatch` alone):
- * kafkajs passes over it, and whoever counts on offsets has to learn of it by an event.
+ * A fetch without such messages is handed to `eachBatch` like any other, as a batch without messages: kafkajs skips
+ * it, and reports it by an event alone, although its offsets count.
  */
 export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
   return class Batch extends BatchOfKafkajs {
@@ -62,24 +61,24 @@ export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
   };
 }
 
-/** As much of a fetched message as decides whether its transaction was committed. */
+/** The part of a fetched message that decides whether its transaction was committed. */
 export interface TransactionalMessage {
   offset: string;
-  /** {@link offset} as a number, where it was read in our way. */
+  /** {@link offset} as a number, if `decode-messages.ts` has decoded the message. */
   position?: number;
   key?: Buffer | string | null;
   isControlRecord?: boolean;
-  /** Missing in the formats before Kafka 0.11, which know no transactions. */
+  /** Missing in formats before Kafka 0.11, which have no transactions. */
   batchContext?: { producerId?: string; inTransaction?: boolean };
 }
 
-/** An aborted transaction in the answer to a fetch: from where on its producer's messages are part of it. */
+/** An aborted transaction in a fetch's answer: it includes its producer's messages from `firstOffset` on. */
 export interface AbortedTransaction {
   producerId: string;
   firstOffset: string;
 }
 
-/** Types of control records that end a transaction, as Kafka has them: abort and commit. */
+/** Kafka's types of control records that end a transaction: abort and commit. */
 const ENDS: readonly number[] = [0, 1];
 const TYPE_AT = 2;
 const MARKER_KEY_BYTES = 4;
@@ -89,11 +88,11 @@ function positionOf({ position, offset }: TransactionalMessage): number {
 }
 
 /**
- * What of a fetch is in no aborted transaction; the markers stay in. A transaction that was aborted begins with its
- * first offset and ends with its producer's next marker, and any number of them may be open at a time.
+ * Removes the messages of aborted transactions, but not the markers. An aborted transaction begins with its first
+ * offset and ends with its producer's next marker; any number may be open at a time.
  *
  * @param messages in the order of their offsets
- * @param aborted in any order: Kafka lists them in that of their ends, and some may have begun before the fetch
+ * @param aborted in any order: Kafka lists them by their ends, and some may have begun before the fetch
  */
 export function committedMessages<M extends TransactionalMessage>(
   messages: readonly M[],
@@ -118,9 +117,9 @@ export function committedMessages<M extends TransactionalMessage>(
   });
 }
 
-/** The key of a control record: version and type, 16 bits each. That of a message may be the same bytes. */
+/** The key of a control record is its version and type, 16 bits each. That of a message may have the same bytes. */
 function endsTransaction({ key }: TransactionalMessage): boolean {
-  // The end of a batch that compaction has emptied is shown as a control record without a key.
+  // The control record at the end of a compacted batch has no key.
   if (!Buffer.isBuffer(key) || key.length < MARKER_KEY_BYTES) return false;
   return ENDS.includes(key.readInt16BE(TYPE_AT));
 }
@@ -134,16 +133,15 @@ export type RecoveringGroupClass = new (options: never) => RecoveringGroup;
 
 const LEADER_HAS_MOVED: readonly unknown[] = ['LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'];
 const TOPIC_IS_GONE = 'UNKNOWN_TOPIC_OR_PARTITION';
-/** Brokers learn of a new leader one after the other; each fetch before the last has fails again. */
+/** Brokers learn of a new leader one after the other; fetches fail until the last one has. */
 const REFRESH_PAUSE_MS = 100;
 
 /**
- * Asks who leads a partition by now, and goes on fetching. kafkajs joins the group anew instead, for which all calls
- * of this process have to come to rest and all members to give up what they have: a leader that moves takes nothing
- * from anybody.
+ * Refreshes the leader of a partition and goes on fetching. kafkajs rejoins the group instead, for which all calls of
+ * this process must end and all members give up their partitions: a moved leader needs neither.
  *
- * Ends the consumer where a topic is gone and that does not succeed. kafkajs fetches again all the same, from the offset
- * in the former log: of another one that is longer by then, it left the messages before that out.
+ * Ends the consumer if a topic no longer exists and the refresh fails. kafkajs would fetch from the offset in the
+ * former log: of a recreated topic that is longer by then, it left out the messages before it.
  */
 export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClass {
   return class ConsumerGroup extends Base {
@@ -183,7 +181,7 @@ interface OffsetManager {
 
 export type OffsetManagerClass = new (options: never) => OffsetManager;
 
-/** Goes on at the first record left where the next is deleted. kafkajs commits -2 in place of what is committed. */
+/** Continues at the first remaining record if the next is deleted. kafkajs overwrites the committed offset with -2. */
 export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerClass {
   return class OffsetManager extends Base {
     override async setDefaultOffset({ topic, partition }: TopicPartition): Promise<void> {
@@ -196,7 +194,7 @@ export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerCl
   };
 }
 
-/** What shares the partitions of a group out, as kafkajs has it. */
+/** kafkajs's assigner of a group's partitions. */
 interface Assigner {
   name: string;
   version: number;
@@ -209,7 +207,7 @@ interface TopicPartitions {
   partitions: { partition: number }[];
 }
 
-/** As much of kafkajs's part in a consumer group as decides which partitions it has, and from where it reads them. */
+/** The part of kafkajs's consumer group that determines its partitions and the offsets it reads them from. */
 interface JoiningGroup {
   readonly assigners: readonly object[];
   readonly cluster: {
@@ -242,12 +240,12 @@ const NO_GROUP: Assigner = {
 };
 
 /**
- * For `partitionAssigners` of a consumer: it reads all partitions of its topics, and no group knows of it. It begins
- * where `fromBeginning` says, or a `seek` in its GROUP_JOIN, which comes again when a topic has more partitions.
+ * For `partitionAssigners` of a consumer: it reads all partitions of its topics without a group. It begins as
+ * `fromBeginning` says, or with a `seek` in its GROUP_JOIN, which is repeated when a topic has more partitions.
  */
 export const withoutGroup = (): Assigner => NO_GROUP;
 
-/** Answers as the coordinator of a group that has committed nothing. */
+/** Answers like the coordinator of a group that has committed nothing. */
 const NOTHING_COMMITTED = {
   isConnected: () => true,
   offsetFetch: ({ topics }: { topics: TopicPartitions[] }) =>
@@ -261,11 +259,11 @@ const NOTHING_COMMITTED = {
 };
 
 /**
- * Lets a consumer with the assigner {@link withoutGroup} take all partitions of its topics without asking a
- * coordinator. kafkajs can only read as a member of a group: it has to wait for others to join (three seconds on a
- * broker with its default `group.initial.rebalance.delay.ms`), needs the right to the group, and leaves it behind.
+ * Lets a consumer with the assigner {@link withoutGroup} take all partitions of its topics without a coordinator.
+ * kafkajs can only read as a member of a group: it waits for others to join (three seconds with a broker's default
+ * `group.initial.rebalance.delay.ms`), needs rights to the group, and leaves it behind.
  *
- * Without a member id, kafkajs sends neither heartbeats nor the leave of a group.
+ * Without a member id, kafkajs sends neither heartbeats nor a request to leave.
  */
 export function withGrouplessReaders(Base: JoiningGroupClass): JoiningGroupClass {
   const OffsetManager = require('kafkajs/src/consumer/offsetManager/index.js') as new (
@@ -292,14 +290,14 @@ export function withGrouplessReaders(Base: JoiningGroupClass): JoiningGroupClass
       this.offsetManager = new OffsetManager({
         ...{ cluster, topicConfigurations, instrumentationEmitter, memberAssignment },
         ...{ coordinator: NOTHING_COMMITTED, autoCommit: false },
-        // Empty: kafkajs shares what it knows of a group's offsets among all consumers of the group in a process.
+        // Empty: kafkajs shares a group's offsets among all its consumers in a process.
         groupId: '',
       });
       const { groupId } = this;
       instrumentationEmitter.emit(GROUP_JOIN, { groupId, memberId: '', memberAssignment });
     }
 
-    /** Whoever reads topics as a whole must not take what is left of them for all. */
+    /** Fails for a leaderless partition: a reader of whole topics must not take the others for all. */
     override async fetch(nodeId: string): Promise<unknown> {
       if (this.assigners.includes(NO_GROUP) && this.isPartial()) {
         await this.cluster.refreshMetadataIfNecessary();

@@ -12,30 +12,30 @@ import {
 } from './fetched-record.js';
 import { batchUnpacker, tooLarge } from './unpack-batch.js';
 
-/** Reads a partition's part of a fetch: its size, and so many bytes. */
+/** Decodes a partition's part of a fetch: its size, then as many bytes. */
 export type DecodeMessages = (fetched: Fetched) => Promise<DecodedBatch['records']>;
 
 const SIZE_BYTES = 4;
 const MAGIC_AT = 16;
 const RECORD_BATCH = 2;
-/** Without its records. */
+/** Size of a batch without its records. */
 const BATCH_BYTES = 61;
 /**
- * Beyond this no further batch of a partition is unpacked, or of a whole fetch: what is left is fetched again. A queue
- * holds no more of a partition, and while much is unpacked no heartbeat is sent. Nor are more records of a partition
- * read at once, unless they are of one batch.
+ * Limits after which no further batch of a partition, or of a fetch, is unpacked; the rest is fetched again. They are
+ * what a partition's buffer holds, and no heartbeat is sent during long unpacking. Nor are more records of a
+ * partition read at once, unless one batch holds them.
  */
 const MOST_OF_PARTITION_BYTES = 8 * 1024 * 1024;
 const MOST_OF_PARTITION_RECORDS = 25_000;
 const MOST_OF_FETCH_BYTES = 192 * 1024 * 1024;
 
-/** What has been unpacked of each fetch, by the buffer that all its partitions are read from. */
+/** Unpacked bytes of each fetch, by the buffer from which all its partitions are read. */
 const unpackedOf = new WeakMap<Buffer, number>();
 
 /**
- * Reads the record batches of a partition one by one, up to the bounds above: not all that is fetched need be unpacked
- * at once. kafkajs reads them all, and hands the records of each to `push` as arguments, of which a hundred thousand
- * are more than the stack holds. Messages in the formats before Kafka 0.11 are read by kafkajs.
+ * Decodes the record batches of a partition one by one, up to the limits above: a fetch need not be unpacked at once.
+ * kafkajs decodes all, and passes the records of each to `push` as arguments, of which 100,000 overflow the stack.
+ * Messages in formats before Kafka 0.11 are decoded by kafkajs.
  */
 export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMessages {
   return async (fetched) => {
@@ -58,11 +58,10 @@ export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMess
   };
 }
 
-/** A message in a format before Kafka 0.11, as kafkajs reads it. */
+/** A message in a format before Kafka 0.11, as kafkajs decodes it. */
 type LegacyMessage = DecodedBatch['records'][number] &
   Pick<FetchedRecord, 'timestamp' | 'key' | 'value'>;
 
-/** These formats have no headers. */
 function fetchedRecord(message: LegacyMessage): LegacyMessage & FetchedRecord {
   const { offset, key, value } = message;
   const bytes = (key?.length ?? 0) + (value?.length ?? 0);
@@ -88,24 +87,24 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
 }
 
 /**
- * Of a batch whose last records compaction has taken: what nobody is shown, and moves the position all the same, like
- * the marker of a transaction. Kafka keeps a batch with nothing in it for what it says of its producer. kafkajs by
- * itself takes an answer of such batches alone for the end of the partition, and fetches the same for ever.
+ * A control record at the end of a batch whose last records have been compacted away: consumers do not see it, but it
+ * moves the position. Kafka keeps an empty batch for its producer's state. kafkajs alone takes an answer of empty
+ * batches for the end of the partition, and fetches the same for ever.
  */
 function endOf(batch: DecodedBatch, offset: string): DecodedBatch['records'][number] {
   const marker = { isControlRecord: true, batchContext: batch };
   return { ...marker, ...{ offset, key: null, value: null } };
 }
 
-/** As much of kafkajs's decoder as reading goes by. */
+/** The part of kafkajs's decoder that decoding needs. */
 export interface Fetched {
   buffer: Buffer;
   offset: number;
-  /** What the batches read so far have been unpacked to. */
+  /** Unpacked size of the batches decoded so far. */
   unpackedBytes?: number;
 }
 
-/** A record batch as kafkajs hands it on. */
+/** A record batch in kafkajs's form. */
 export interface DecodedBatch extends BatchContext {
   partitionLeaderEpoch: number;
   inTransaction: boolean;
@@ -118,7 +117,7 @@ export interface DecodedBatch extends BatchContext {
 }
 
 const require = createRequire(import.meta.url);
-/** Recognised by its name: a fetch has a limit, and may end within a batch. */
+/** kafkajs recognises it by name: a fetch is limited, and may end within a batch. */
 const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
   KafkaJSPartialMessageError: new (message: string) => Error;
 };
@@ -127,7 +126,7 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 };
 const CORRUPT_MESSAGE = 2;
 
-/** First offset and length, which a batch's own length leaves out. */
+/** First offset and length, which the length of a batch does not include. */
 const PREFIX_BYTES = 12;
 const COUNT_AT = 45;
 const RECORDS_AT = 49;
@@ -135,18 +134,18 @@ const LOG_APPEND_TIME = 0x08;
 const IN_TRANSACTION = 0x10;
 const CONTROL = 0x20;
 const CODEC = 0x07;
-/** Tens of thousands of short messages are packed into 1 MB; each costs memory beside its bytes. */
+/** A megabyte packs tens of thousands of short messages, and each takes memory besides its bytes. */
 const MAX_RECORDS = 100_000;
 /**
- * Of the bytes that a batch may unpack to, what {@link MAX_RECORDS} records leave. Bytes are kept until their record is
- * done, and each record leaves garbage: 57 MiB in 50,000 records, all rejected, grew the process by 310 MB.
+ * Share of the unpacked bytes left to a batch of {@link MAX_RECORDS} records. Bytes are kept until their record is
+ * finished, and each record leaves garbage: 57 MiB in 50,000 records, all rejected, grew the process by 310 MB.
  */
 const LEAST_SHARE = 0.25;
 
 /**
- * Reads a record batch (magic 2). Too large once unpacked, or damaged, it yields an {@link UnreadableRecord} for each
- * record. @throws KafkaJSPartialMessageError when the fetch ends within it, and as a broker does where its length is
- * damaged: nothing behind it can be found
+ * Decodes a record batch (magic 2). One that is too large once unpacked, or damaged, yields an {@link
+ * UnreadableRecord} for each record. @throws KafkaJSPartialMessageError when the fetch ends within it, and
+ * CORRUPT_MESSAGE if its length is damaged: no later batch can be found
  */
 export async function decodeBatch(fetched: Fetched): Promise<DecodedBatch> {
   const { buffer, offset: start } = fetched;
@@ -186,7 +185,7 @@ function contextOf(
   };
 }
 
-/** How many records the next batch claims to have. */
+/** Number of records that the next batch claims to have. */
 function recordsOfNext({ buffer, offset }: Fetched): number {
   return buffer.readInt32BE(offset + PREFIX_BYTES + COUNT_AT);
 }
@@ -215,35 +214,35 @@ async function decodeRecords(
   return cutter.end();
 }
 
-/** So many bytes of records are kept together: few enough not to matter when one of them waits for long. */
+/** Bytes of records kept together: few enough not to matter when one of them waits for long. */
 const SHARED_BYTES = 8 * 1024;
-/** Each piece of a record that is longer, and comes in several, is put where it belongs at once. */
+/** Pieces of a longer record are copied to their final place at once. */
 const LONG_BYTES = 256 * 1024;
 /**
- * A record that is longer is read no further than its offset: its dead letter would hardly fit into a topic (16 MiB by
- * default), and while one is collected as garbage two more are read.
+ * A longer record is decoded only up to its offset: its dead letter would hardly fit into a topic (16 MiB by
+ * default), and two more are read while the garbage of one is collected.
  */
 const MAX_RECORD_BYTES = 32 * 1024 * 1024;
-/** Length, attributes and both deltas of a record take less. */
+/** Upper bound of a record's length, attributes and both deltas. */
 const HEAD_BYTES = 64;
-/** Attributes, two deltas, key, value and headers, of one byte each. */
+/** Attributes, two deltas, key, value and headers of one byte each. */
 const SHORTEST_BYTES = 6;
 const NOTHING = Buffer.alloc(0);
 
 interface LongRecord {
-  /** All of it, or its beginning where it is omitted. */
+  /** The whole record, or its beginning if it is omitted. */
   bytes: Buffer;
   length: number;
   filled: number;
 }
 
 /**
- * Cuts the bytes of a batch into its records, piece by piece as they are unpacked, and puts the bytes of the records
- * by: what is read of a fetch itself would keep all of that in memory for as long as one record waits.
+ * Cuts the bytes of a batch into its records, piece by piece as they are unpacked, and copies them: a slice of the
+ * fetch would keep all of it in memory while one record waits.
  */
 class RecordCutter {
   readonly records: (DecodedRecord | UnreadableRecord)[] = [];
-  /** The beginning of a record that has not come to its end. */
+  /** The beginning of an incomplete record. */
   private rest = NOTHING;
   private long: LongRecord | undefined;
 
@@ -252,7 +251,7 @@ class RecordCutter {
     private readonly batch: BatchContext,
   ) {}
 
-  /** Keeps nothing of the piece. @throws UnreadableBatchError when the end of a record cannot be found */
+  /** Copies what it keeps of the piece. @throws UnreadableBatchError when the end of a record cannot be found */
   push(piece: Buffer): void {
     let bytes = piece;
     if (this.long !== undefined) bytes = this.fill(this.long, piece);
@@ -269,7 +268,7 @@ class RecordCutter {
     throw damaged(`${records.length} of the batch's ${count} records are there`);
   }
 
-  /** Returns what is behind the record. */
+  /** Returns the bytes after the record. */
   private fill(long: LongRecord, piece: Buffer): Buffer {
     const taken = Math.min(piece.length, long.length - long.filled);
     piece.copy(long.bytes, long.filled);
@@ -282,7 +281,7 @@ class RecordCutter {
     return piece.subarray(taken);
   }
 
-  /** Returns where the first record begins that is not all there. */
+  /** Returns the start of the first incomplete record. */
   private cut(bytes: Buffer): number {
     let from = 0;
     while (this.records.length < this.count) {
@@ -326,14 +325,14 @@ class RecordCutter {
   }
 }
 
-/** In memory of its own: Node 24's pool, of which Buffer.from takes, would keep 64 KiB while one record waits. */
+/** In separate memory: Node 24's pool, which Buffer.from uses, would keep 64 KiB while one record waits. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;
 }
 
-/** How many whole records from there on share what is kept, and where the last of them ends. */
+/** Number of whole records from `from` on that share a copy, and their end. */
 function share(bytes: Buffer, from: number, most: number): { until: number; sharing: number } {
   let [until, sharing] = [from, 0];
   for (; sharing < most; sharing += 1) {
@@ -345,7 +344,7 @@ function share(bytes: Buffer, from: number, most: number): { until: number; shar
   return { until, sharing };
 }
 
-/** Where the record ends that begins there, which may be behind the bytes; undefined when they do not show it. */
+/** End of the record at `start`, possibly after the bytes; undefined when they do not show it. */
 function endOfRecord(bytes: Buffer, start: number): number | undefined {
   const cursor = new Cursor(bytes, start);
   const length = cursor.varint();

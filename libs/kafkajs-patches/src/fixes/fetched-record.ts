@@ -6,34 +6,34 @@ import {
   type RejectionCode,
 } from '#libs/contracts';
 
-/** A record of a fetch, whatever its format. It may be read each time it is asked for something: not to be spread. */
+/** A fetched record of any format. Its fields may be decoded on each access, so it must not be spread. */
 export interface FetchedRecord {
-  /** Its offset, as a number. */
+  /** Offset as a number. */
   readonly position: number;
-  /** Milliseconds since the epoch, decimal digits. */
+  /** Epoch milliseconds in decimal digits. */
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headerList: MessageHeaders;
-  /** Size of key, value and headers, roughly: what parts them may count. */
+  /** Rough size of key, value and headers; bytes between them may count. */
   readonly bytes: number;
-  /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
+  /** Rejection found before parsing; the record then lacks its value or its headers. */
   readonly unreadable?: Unreadable | undefined;
 }
 
-/** The messages of a batch as `decode-messages.ts` reads them, which kafkajs's types do not know. */
+/** Returns the messages of a batch as `decode-messages.ts` decodes them, which kafkajs's types do not know. */
 export function fetchedRecords(batch: { messages: readonly object[] }): readonly FetchedRecord[] {
   return batch.messages as FetchedRecord[];
 }
 
-/** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
+/** Rejection of a record whose value is unknown, and the number of bytes that its dead letter lacks. */
 export interface Unreadable {
   rejection: Rejection;
-  /** Size of the record, or of the whole batch in Kafka where that is refused; undefined when no value is left out. */
+  /** Size of the record, or of the stored batch if that is rejected as a whole; undefined if no value is left out. */
   omittedBytes: number | undefined;
 }
 
-/** As much of a record batch as its records are read with; numbers of 64 bits are decimal text. */
+/** The part of a record batch that decoding its records needs; 64-bit numbers are decimal text. */
 export interface BatchContext {
   firstOffset: string;
   firstTimestamp: string;
@@ -46,17 +46,17 @@ export interface BatchContext {
 const LOG_APPEND_TIME = 1;
 /** Shared by all records without headers. */
 export const NO_HEADERS: MessageHeaders = [];
-/** For a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
+/** Limits of a message's headers; senders have a few dozen. A record of 100 kB may claim fifty thousand. */
 const MOST_HEADERS = 1000;
 const MOST_HEADER_BYTES = 256 * 1024;
-/** Kafka's own records of ours carry those of a message, and what the bridge adds. */
+/** Factor for records of the bridge, which carry the headers of a message and further ones. */
 const READ_UP_TO = 2;
 
 /**
- * A record of a record batch (magic 2) as kafkajs hands it on: attributes, timestamp delta, offset delta, key,
- * value, headers; lengths are zigzag varints. It is read when it is asked for something, each time anew: hundreds
- * of thousands may wait, and what is read of one takes several times the memory of its bytes. To be asked, and not
- * to be spread: it has nothing of its own but where it lies.
+ * A record of a record batch (magic 2) in kafkajs's form: attributes, timestamp delta, offset delta, key, value,
+ * headers; lengths are zigzag varints. Fields are decoded on each access: hundreds of thousands may wait, and a
+ * decoded record takes several times the memory of its bytes. It must not be spread: its own fields are its place in
+ * the buffer alone.
  */
 export class DecodedRecord implements FetchedRecord {
   readonly position: number;
@@ -65,7 +65,7 @@ export class DecodedRecord implements FetchedRecord {
   private readonly start: number;
   private readonly end: number;
 
-  /** The bytes behind its length: from `start` up to, but not with, `end`. */
+  /** The record is in `buffer` from `start`, after its length, up to but excluding `end`. */
   constructor(buffer: Buffer, start: number, end: number, batch: BatchContext) {
     const cursor = new Cursor(buffer, start + 1);
     cursor.varint();
@@ -88,7 +88,7 @@ export class DecodedRecord implements FetchedRecord {
     return this.batchContext.isControlBatch ?? false;
   }
 
-  /** Exact for as long as milliseconds since the epoch are: up to 2^52 of them. */
+  /** Exact up to 2^52 ms since the epoch. */
   get timestamp(): string {
     const { firstTimestamp, maxTimestamp, timestampType } = this.batchContext;
     if (timestampType === LOG_APPEND_TIME && maxTimestamp) return maxTimestamp;
@@ -106,12 +106,12 @@ export class DecodedRecord implements FetchedRecord {
     return cursor.bytes();
   }
 
-  /** All of them, as they lie in the record; none where they are beyond twice what a message may have. */
+  /** All headers in order; none if they exceed twice the limits of a message. */
   get headerList(): MessageHeaders {
     return this.exceed(READ_UP_TO) === undefined ? readHeaders(this.atHeaders()) : NO_HEADERS;
   }
 
-  /** Its headers are more than a message may have. */
+  /** Rejects a record whose headers exceed the limits of a message. */
   get unreadable(): Unreadable | undefined {
     const excess = this.exceed(1);
     if (excess === undefined) return undefined;
@@ -120,7 +120,7 @@ export class DecodedRecord implements FetchedRecord {
   }
 
   private exceed(factor: number): string | undefined {
-    // A header has a length of its name and of its value: so few bytes hold no more of them.
+    // A header has at least two lengths: so few bytes hold no more headers.
     if (this.bytes <= MOST_HEADERS * 2) return undefined;
     const { at, buffer } = this.atHeaders();
     const bytes = this.end - at;
@@ -159,7 +159,7 @@ function readHeaders(cursor: Cursor): MessageHeaders {
 
 const NONE = -1;
 
-/** Reads the parts of a record on and on; what lies beyond the end is nothing but zeros. */
+/** Reads the parts of a record one after the other; bytes after the end count as zeros. */
 export class Cursor {
   constructor(
     readonly buffer: Buffer,
@@ -177,7 +177,7 @@ export class Cursor {
     return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
   }
 
-  /** What follows its length; null when there is nothing, as opposed to no bytes. */
+  /** Reads bytes after their length; null for a length of -1. */
   bytes(): Buffer | null {
     const length = this.varint();
     if (length === NONE) return null;
@@ -189,14 +189,14 @@ export class Cursor {
     return this.buffer.toString('utf8', this.at, (this.at += length));
   }
 
-  /** Leaves out what {@link bytes} would read. */
+  /** Skips the bytes that {@link bytes} would read. */
   pass(): void {
     const length = this.varint();
     this.at += Math.max(length, 0);
   }
 }
 
-/** A record batch that is refused as a whole, because it is too large once it is unpacked, or damaged. */
+/** A record batch that is rejected as a whole: too large once unpacked, or damaged. */
 export class UnreadableBatchError extends Error {
   constructor(
     readonly code: Extract<RejectionCode, 'too-large' | 'invalid-message'>,
@@ -207,10 +207,10 @@ export class UnreadableBatchError extends Error {
   }
 }
 
-/** A batch may claim two thousand million offsets. Up to so many are rejected each: librdkafka packs no more. */
+/** Limit of records rejected one by one: a batch may claim 2^31 offsets, and librdkafka packs no more than this. */
 const MOST_REJECTED_EACH = 10_000;
 
-/** Stands for a record of a batch that is refused, or for all of them. */
+/** Stands for one or all records of a rejected batch. */
 export class UnreadableRecord implements FetchedRecord {
   readonly key = null;
   readonly value = null;
@@ -235,8 +235,8 @@ export class UnreadableRecord implements FetchedRecord {
 }
 
 /**
- * What stands for the records of a batch that is refused, one for each offset that its header claims; of more than
- * 10,000 one for all, which names the range. `bytes` are of the batch in Kafka.
+ * Makes a record for each offset that the header of a rejected batch claims, or one for more than 10,000, which names
+ * the range. `bytes` is the stored size of the batch.
  */
 export function unreadableRecords(
   batch: BatchContext & { lastOffsetDelta: number },
@@ -254,7 +254,7 @@ export function unreadableRecords(
   );
 }
 
-/** What stands for one record of so many bytes, which is too large to be read whole. */
+/** Makes a record in place of one with too many bytes to be read. */
 export function omittedRecord(
   position: number,
   batch: BatchContext,

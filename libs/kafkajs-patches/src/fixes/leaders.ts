@@ -8,11 +8,11 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const LEADER_NOT_AVAILABLE = 5;
-/** What a broker says of a partition without a leader: no node leads it. */
+/** A broker's leader for a partition without one. */
 const NO_LEADER = -1;
-/** What is said here of its offsets: those of others are known all the same. */
+/** The offset returned for such a partition. */
 const NO_OFFSET = '-1';
-/** A partition is fetched as soon as it has a leader again, and not only when metadata are due. */
+/** A partition is fetched soon after it has a leader again, not only when metadata expire. */
 const ASK_AGAIN_MS = 1000;
 
 interface PartitionMetadata {
@@ -32,15 +32,15 @@ export interface MetadataResponse {
   parse: (answer: Metadata) => Promise<unknown>;
 }
 
-/** The broker's answer for a partition that nobody leads. */
+/** The broker's answer for a partition without a leader. */
 export const leaderNotAvailable = (): Error => createErrorFromCode(LEADER_NOT_AVAILABLE);
 
 export const isLeaderless = ({ leader }: Pick<PartitionMetadata, 'leader'>): boolean =>
   leader === NO_LEADER;
 
 /**
- * Takes an answer with partitions that nobody leads: kafkajs throws for one of them, and knows nothing of the others.
- * Where topics are missing, the error has their names as `missingTopics`, also where it is about another one.
+ * Accepts metadata with leaderless partitions: kafkajs throws for one of them, and loses the others. If topics are
+ * missing, the error has their names as `missingTopics`, even if it is about another topic.
  */
 export function withLeaderless(response: MetadataResponse): MetadataResponse {
   const parse = async (answer: Metadata): Promise<Metadata> => {
@@ -70,7 +70,7 @@ interface MetadataPool {
 
 export type ExpiringPoolClass = new (options: never) => MetadataPool;
 
-/** Asks soon for the leaders of partitions that have none. */
+/** Refreshes metadata soon while partitions have no leader. */
 export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
   return class BrokerPool extends Base {
     override async refreshMetadata(topics: readonly string[]): Promise<void> {
@@ -102,11 +102,11 @@ interface OffsetsCluster {
 
 export type OffsetsClusterClass = new (options: never) => OffsetsCluster;
 
-/** Answers -1 for the offset of a partition that nobody leads. kafkajs fails to ask its leader, and asks no other. */
+/** Returns -1 as the offset of a leaderless partition. kafkajs fails to ask its leader, and asks no other. */
 export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass {
   return class Cluster extends Base {
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
-      // Found once: metadata may be refreshed while the leaders are asked.
+      // Determined once: metadata may be refreshed while the leaders are asked.
       const without = topics.map(({ topic, partitions }) => {
         const known = this.findTopicPartitionMetadata(topic).filter(isLeaderless);
         const leaderless = new Set(known.map(({ partitionId }) => partitionId));

@@ -12,7 +12,7 @@ interface RequestQueue {
 
 export type RequestQueueClass = new (options: never) => RequestQueue;
 
-/** Sets no timer where no request waits: kafkajs sets one for a past time, of which Node 24 warns (tulios/kafkajs#1751). */
+/** Sets no timer while no request waits: kafkajs sets one for a past time, and Node 24 warns (tulios/kafkajs#1751). */
 export function withoutIdleTimers(Base: RequestQueueClass): RequestQueueClass {
   return class RequestQueue extends Base {
     override scheduleCheckPendingRequests(): void {
@@ -24,8 +24,8 @@ export function withoutIdleTimers(Base: RequestQueueClass): RequestQueueClass {
 export type CreateSocketFactory = () => (options: never) => Socket;
 
 /**
- * Unrefs a socket once. kafkajs closes a connection as often as something fails on it. Of a socket that is gone, Node
- * keeps each time a listener for when it connects, which never comes: after ten it warns of a leak.
+ * Unrefs a socket once. kafkajs closes a connection after each of its failures. For a destroyed socket, each `unref`
+ * adds a listener for a connect that never comes: after ten, Node warns of a leak.
  */
 export function unreferencedOnce(createFactory: CreateSocketFactory): CreateSocketFactory {
   return () => {
@@ -44,19 +44,19 @@ export function unreferencedOnce(createFactory: CreateSocketFactory): CreateSock
   };
 }
 
-/** kafkajs's number of 64 bits. */
+/** kafkajs's 64-bit number. */
 interface Long {
   toNumber(): number;
 }
 
-/** As much of kafkajs's connection to a broker as decides when it is opened, and when it logs in. */
+/** The part of kafkajs's connection to a broker that opens it and logs in. */
 interface Connection {
   readonly host: string;
   readonly port: number;
   connect(): Promise<unknown>;
   isConnected(): boolean;
   readonly authenticatedAt: [seconds: number, nanoseconds: number] | null;
-  /** Milliseconds that the broker gives the login; 0: no end. */
+  /** Lifetime of the session in milliseconds; 0: unlimited. */
   readonly sessionLifetime: Long;
   readonly reauthenticationThreshold: number;
   isAuthenticated(): boolean;
@@ -69,10 +69,9 @@ const AUTHENTICATE = 'private:Connection:authenticate';
 const LONGEST_MARGIN_SHARE = 0.15;
 
 /**
- * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before its end, which is
- * before each request where a session is shorter: brokers refuse a second login within a second. A connection whose
- * login has failed is closed: the broker expects the rest of that login, and would answer the next one with
- * ILLEGAL_SASL_STATE.
+ * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before the end, which for
+ * shorter sessions is before each request: brokers refuse a second login within a second. Closes a connection whose
+ * login has failed: the broker expects the rest of that login, and would answer the next one with ILLEGAL_SASL_STATE.
  */
 export function withSessions(Base: ConnectionClass): ConnectionClass {
   return class extends Base {
@@ -108,14 +107,14 @@ export function withSessions(Base: ConnectionClass): ConnectionClass {
 }
 
 const MOST_OPENED_AT_ONCE = 20;
-/** An attempt delays the others no longer than this: kafkajs may never settle one that the broker ends during TLS. */
+/** Limit of the time that an attempt delays others: kafkajs may never settle one that the broker ends during TLS. */
 const LONGEST_TURN_MS = 1000;
 
 /**
- * Opens no more than twenty connections to a broker at a time. A broker lets 50 wait that it has not accepted yet
- * (`socket.listen.backlog.size`), and the system tries each that comes on top again after a second. With a producer of
- * transactions for each partition, which kafkajs all connects at once, every other start of the bridge took that
- * second.
+ * Opens at most twenty connections to a broker at a time. A broker lets 50 wait before it accepts them
+ * (`socket.listen.backlog.size`), and the system retries each further one after a second. The bridge has a
+ * transactional producer for each partition, and kafkajs connects all at once: every other start of the bridge took
+ * that second.
  */
 export function openedInTurn(Base: ConnectionClass): ConnectionClass {
   const turns = new Map<string, Semaphore>();
@@ -132,7 +131,7 @@ export function openedInTurn(Base: ConnectionClass): ConnectionClass {
       this.isWanted = true;
       return new Promise((resolve, reject) => {
         void turnsAt(`${this.host}:${this.port}`).run(async () => {
-          // nobody would close it
+          // Nothing would close it.
           if (!this.isWanted) reject(new Error('closed before it was opened'));
           else {
             const opening = super.connect();
@@ -150,7 +149,7 @@ export function openedInTurn(Base: ConnectionClass): ConnectionClass {
   };
 }
 
-/** Resolves when it has come to an end of any kind, after so long at the latest. */
+/** Resolves when `work` has settled, after `mostMs` at the latest. */
 function ended(work: Promise<unknown>, mostMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cancel = afterRealMs(mostMs, resolve);
@@ -164,7 +163,7 @@ function ended(work: Promise<unknown>, mostMs: number): Promise<void> {
 
 interface PushedRequest {
   entry: { apiName: string };
-  /** Null where it has the time of any request. */
+  /** Null for the default time-out. */
   requestTimeout?: number | null;
 }
 
@@ -175,8 +174,8 @@ interface TimingQueue {
 export type TimingQueueClass = new (options: never) => TimingQueue;
 
 /**
- * Gives the first request to a bootstrap broker the time of a connection, as kafkajs means to; it gives it that of any
- * request, which is longer.
+ * Gives the first request to a bootstrap broker the time-out of a connection, as kafkajs intends; it gives it the
+ * longer one of any request.
  */
 export function withGreetingsInTime(Base: TimingQueueClass): TimingQueueClass {
   return class RequestQueue extends Base {
@@ -198,9 +197,9 @@ interface GreetedBroker {
 export type BrokerClass = new (options: never) => GreetedBroker;
 
 /**
- * Takes a broker that takes a connection and is silent while it greets or logs in, as one that hangs, for one that takes
- * none: kafkajs then turns to the next, and otherwise tries it for minutes. With one such bootstrap broker of three a
- * bridge that started was not ready within three minutes.
+ * Treats a broker that accepts a connection but does not answer the first request or the login, as one that hangs,
+ * like one that accepts none: kafkajs then tries the next, and otherwise retries the same for minutes. With one such
+ * bootstrap broker of three, a starting bridge was not ready within three minutes.
  */
 export function withSilentBrokersLeft(Base: BrokerClass): BrokerClass {
   const { KafkaJSConnectionError } = require('kafkajs/src/errors.js') as {
@@ -229,7 +228,7 @@ interface MetadataRequest {
   encode: () => Promise<Encoder>;
 }
 
-/** Makes the request for the metadata of topics; of an empty list kafkajs makes one for all topics. */
+/** Creates the request for the metadata of topics; kafkajs's asks for all topics if the list is empty. */
 export type CreateMetadataRequest = (asked: {
   topics: readonly string[];
   allowAutoTopicCreation?: boolean;
@@ -241,13 +240,13 @@ interface MetadataPool {
 
 export type MetadataPoolClass = new (options: never) => MetadataPool;
 
-/** Known by its identity: kafkajs passes an empty list on as it is. */
+/** Recognised by identity: kafkajs passes an empty list on as it is. */
 const NO_TOPIC: readonly string[] = Object.freeze([]);
 
 /**
- * Asks for the brokers alone where a client has no topic yet, as a producer that has sent nothing. kafkajs asks for all
- * topics of the cluster with their partitions, and a bridge has a transactional producer for each partition that it
- * owns. A client that asks for all topics by itself, to list them, still gets them: it does not take them from here.
+ * Requests the brokers alone for a client without a topic, such as a producer that has sent nothing. kafkajs requests
+ * all topics of the cluster with their partitions, and the bridge has a transactional producer for each of its
+ * partitions. A client that lists all topics still gets them, as that request does not come from here.
  */
 export function withBrokersAlone(Base: MetadataPoolClass): MetadataPoolClass {
   return class BrokerPool extends Base {
@@ -257,7 +256,7 @@ export function withBrokersAlone(Base: MetadataPoolClass): MetadataPoolClass {
   };
 }
 
-/** Makes a request for no topic as such. */
+/** Encodes a request for {@link NO_TOPIC} as one for no topic. */
 export function asksForNoTopic(createRequest: CreateMetadataRequest): CreateMetadataRequest {
   const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new () => Encoder;
   return (asked) => {

@@ -4,7 +4,7 @@ import { isLeaderless, leaderNotAvailable } from './leaders.js';
 export interface Sending<M = unknown> {
   logger: { error: (message: string, details: object) => void };
   cluster: Cluster;
-  /** For messages that do not say where they belong. */
+  /** For messages without a partition. */
   partitioner: (choice: {
     topic: string;
     partitionMetadata: readonly unknown[];
@@ -16,7 +16,7 @@ export interface Sending<M = unknown> {
 
 interface Broker {
   nodeId: string | number;
-  /** Without acknowledgements it answers nothing. */
+  /** Resolves with undefined without acknowledgements. */
   produce: (request: object) => Promise<Produced | undefined>;
 }
 
@@ -32,7 +32,7 @@ interface Cluster {
   findBroker: (broker: { nodeId: string }) => Promise<Broker>;
 }
 
-/** What keeps the sequence numbers of a producer, and its transaction. */
+/** Sequence numbers and transaction of a producer. */
 interface EosManager {
   isTransactional: () => boolean;
   getTransactionalId: () => string;
@@ -58,7 +58,7 @@ interface Produced {
 }
 interface ProducedPartition {
   partition: number;
-  /** 0 where it has the messages. */
+  /** 0 if the messages are stored. */
   errorCode: number;
 }
 interface PartitionData {
@@ -71,11 +71,11 @@ interface TopicData {
   partitions: PartitionData[];
 }
 
-/** The messages of one partition that are sent together. */
+/** Messages of one partition that are sent together. */
 export interface Batch extends PartitionData {
   topic: string;
   partitions: number;
-  /** What the broker answered when it did not take them; undefined where it has answered nothing. */
+  /** The broker's refusal; undefined if it has not answered. */
   refusal?: Error;
 }
 
@@ -90,9 +90,9 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 type SendError = Error & { host: string; port: number; type?: string; retriable?: boolean };
 
 const UNKNOWN_TOPIC = 'UNKNOWN_TOPIC_OR_PARTITION';
-/** A topic that is unknown for longer is gone, rather than new: what else waits for its sender must not wait for it. */
+/** A topic that is unknown for longer is deleted rather than new: other records of its sender must not wait for it. */
 const RETRIES_OF_UNKNOWN = 5;
-/** What other brokers may know better by now. */
+/** Errors after which other brokers may have newer metadata. */
 const STALE_METADATA: readonly (string | undefined)[] = [
   UNKNOWN_TOPIC,
   'LEADER_NOT_AVAILABLE',
@@ -103,10 +103,10 @@ const STALE_METADATA: readonly (string | undefined)[] = [
   'KafkaJSRequestTimeoutError',
 ];
 
-/** By the error that a send ended with: what it could not send. */
+/** Unsent batches by the error of their send. */
 const leftBy = new WeakMap<Error, readonly Batch[]>();
 
-/** What no broker has taken of a send that ended with this error; undefined before it was shared out. */
+/** Batches of a failed send that no broker has acknowledged; undefined before they were assigned to partitions. */
 export function unsentBatches(error: unknown): readonly Batch[] | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const unsent = leftBy.get(cause);
@@ -116,9 +116,9 @@ export function unsentBatches(error: unknown): readonly Batch[] | undefined {
 }
 
 /**
- * What sends the messages of one producer, and tries again what no broker has taken yet. kafkajs remembers the brokers
- * that have answered in place of the partitions: what comes under the lead of such a one is never sent, and counts
- * as acknowledged. And it tries again while other brokers still work on their part: they get it twice.
+ * Creates the function that sends a producer's messages and retries unacknowledged ones. kafkajs remembers the
+ * brokers that have answered, not the partitions: records of a partition that moves to such a broker are never sent,
+ * and count as acknowledged. And it retries while other brokers still write, which stores records twice.
  */
 export function createSendMessages(sending: Sending): (request: SendRequest) => Promise<object[]> {
   return (request) => {
@@ -138,7 +138,7 @@ export function createSendMessages(sending: Sending): (request: SendRequest) => 
 }
 
 class Send {
-  /** By partition, as they were shared out first; undefined before that. */
+  /** Unacknowledged batches, as first assigned to partitions; undefined before that. */
   private unsent: Set<Batch> | undefined;
   private readonly answers: object[] = [];
 
@@ -147,7 +147,7 @@ class Send {
     private readonly request: SendRequest,
   ) {}
 
-  /** @throws what makes it worth another attempt; anything else goes to `bail` */
+  /** @throws an error that another attempt may clear; passes other errors to `bail` */
   async attempt(bail: (error: unknown) => void, turn: Turn): Promise<object[]> {
     const { cluster } = this.sending;
     await cluster.addMultipleTargetTopics(this.request.topicMessages.map(({ topic }) => topic));
@@ -187,7 +187,7 @@ class Send {
       byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
     }
     const sends = [...byLeader].map(([nodeId, batches]) => this.sendTo(nodeId, batches));
-    // what another broker is still at must not be sent once more
+    // A batch that another broker is still writing must not be sent again.
     const failed = (await Promise.allSettled(sends)).find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
@@ -207,7 +207,7 @@ class Send {
     if (refusal !== undefined) throw refusal;
   }
 
-  /** Whether another attempt may do; the cluster knows better before that if need be. */
+  /** Whether another attempt may succeed; refreshes the cluster's metadata if need be. */
   private async mayPass(error: SendError, [retryCount, retryTime]: Turn): Promise<boolean> {
     const { cluster, logger } = this.sending;
     if (error.name === 'KafkaJSConnectionClosedError') cluster.removeBroker(error);
@@ -235,7 +235,7 @@ function notLoaded(topic: string): Error {
   return new KafkaJSMetadataNotLoaded(`no partition, or not that one, is known of ${topic}`);
 }
 
-/** Where a message says itself where it belongs. */
+/** A message with an explicit partition. */
 interface Placed {
   partition?: number;
 }
@@ -244,13 +244,13 @@ export interface Sharing<M> {
   topic: string;
   partitionMetadata: readonly unknown[];
   messages: readonly M[];
-  /** For those that do not say where they belong. */
+  /** For messages without a partition. */
   partitioner: Sending<M>['partitioner'];
 }
 
 /**
- * Messages by partition in their order. kafkajs makes a new list for each message, and drops those of a partition that
- * is not there, or not known yet. @throws Error which passes when the partition comes to be known
+ * Groups messages by partition, in order. kafkajs makes a new list for each message, and drops messages of an unknown
+ * partition. @throws Error that passes once the partition is known
  */
 export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
   const { topic, partitionMetadata, messages, partitioner } = sharing;
@@ -265,14 +265,14 @@ export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
   return groups;
 }
 
-/** Leaves the answer as it is, errors of single partitions included: those of the others stand. */
+/** Keeps the answer with the errors of single partitions: the results of the others stand. */
 export function parseProduced(answer: Produced): Promise<Produced> {
   return Promise.resolve(answer);
 }
 
 /**
- * Sends batches to the leader of their partitions in one request, numbered on so that it takes each once. What it has
- * not taken gives its numbers back, and has the reason in its `refusal`. Returns the answers for the rest.
+ * Sends batches to the leader of their partitions in one request, with sequence numbers so that it stores each once.
+ * A refused batch returns its numbers and has the reason in `refusal`. Returns the answers for the others.
  */
 async function produceBatches(
   { eosManager }: Sending,

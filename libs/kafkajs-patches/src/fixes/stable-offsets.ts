@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** As much of kafkajs's encoder and decoder as requests in Kafka's flexible versions need. */
+/** The part of kafkajs's encoder and decoder that requests in Kafka's flexible versions need. */
 interface Encoder {
   writeUVarInt(value: number): Encoder;
   writeUVarIntString(value: string): Encoder;
@@ -24,9 +24,9 @@ const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (
 ) => Decoder;
 
 const API_KEY = 9;
-/** The latest that kafkajs knows, for brokers before 2.5: what they answer may be older than what they acknowledged. */
+/** kafkajs's latest version, for brokers before 2.5: their answers may be older than transactions they acknowledged. */
 const OF_KAFKAJS = 4;
-/** The first that can say where a transaction is about to set an offset, since Kafka 2.5 (KIP-447). */
+/** First version that can exclude offsets which a transaction is about to set, since Kafka 2.5 (KIP-447). */
 const VERSION = 7;
 const UNSTABLE_OFFSET_COMMIT = 88;
 
@@ -49,7 +49,7 @@ interface Offsets {
   responses: readonly { topic: string; partitions: readonly OffsetsOfPartition[] }[];
 }
 
-/** kafkajs's request for the offsets of a group, in all versions that it knows. */
+/** kafkajs's request for the offsets of a group, in all its versions. */
 export interface OffsetFetch {
   versions: readonly string[];
   protocol: (of: { version: number }) => (asked: Asked) => {
@@ -61,10 +61,10 @@ export interface OffsetFetch {
   };
 }
 
-/** Lists of topics of which offsets that are about to change must not be answered. */
+/** Lists of topics whose request excludes offsets that are about to change. */
 const onlyStable = new WeakSet<readonly AskedTopic[]>();
 
-/** Adds a version of the request that leaves partitions out while a transaction is about to set their offsets. */
+/** Adds the version of the request that excludes partitions whose offsets a transaction is about to set. */
 export function withStableOffsets(offsetFetch: OffsetFetch): OffsetFetch {
   const { parse } = offsetFetch.protocol({ version: OF_KAFKAJS })({
     groupId: '',
@@ -90,7 +90,7 @@ export function withStableOffsets(offsetFetch: OffsetFetch): OffsetFetch {
 }
 
 const encoder = (): Encoder => new EncoderOfKafkajs();
-/** Ends each part of a flexible version: it has no tagged fields. */
+/** Ends each part of a flexible version: no tagged fields. */
 const NO_TAGS = 0;
 
 function encode({ groupId, topics }: Asked): Encoder {
@@ -100,7 +100,7 @@ function encode({ groupId, topics }: Asked): Encoder {
       .writeUVarIntArray(partitions.map(({ partition }) => encoder().writeInt32(partition)))
       .writeUVarInt(NO_TAGS),
   );
-  // The first tagged fields are those of the header, which kafkajs writes without any.
+  // The first tagged fields belong to the header, which kafkajs writes without them.
   return encoder()
     .writeUVarInt(NO_TAGS)
     .writeUVarIntString(groupId)
@@ -125,7 +125,7 @@ function decode(answer: Decoder): Offsets & { clientSideThrottleTime: number } {
 function decodePartition(answer: Decoder): OffsetsOfPartition {
   const partition = answer.readInt32();
   const offset = answer.readInt64().toString();
-  // the epoch of its leader
+  // Leader epoch.
   answer.readInt32();
   const metadata = answer.readUVarIntString();
   const errorCode = answer.readInt16();
@@ -133,12 +133,12 @@ function decodePartition(answer: Decoder): OffsetsOfPartition {
   return { partition, offset, metadata, errorCode };
 }
 
-/** As much of kafkajs's broker as answers for the offsets of the groups that it coordinates. */
+/** The part of kafkajs's broker that answers for the offsets of groups that it coordinates. */
 interface Coordinator {
   offsetFetch(asked: Asked): Promise<unknown>;
 }
 
-/** The same coordinator, asked for stable offsets alone. */
+/** Wraps a coordinator so that it is asked for stable offsets alone. */
 function askedForStable<C extends Coordinator>(coordinator: C): C {
   const offsetFetch = ({ groupId, topics }: Asked): Promise<unknown> => {
     const marked = [...topics];
@@ -153,9 +153,9 @@ export type CoordinatedOffsetManagerClass = new (options: never) => {
 };
 
 /**
- * Goes on only where the group's offset stays. Kafka acknowledges a transaction before the group has its offset: a
- * consumer of kafkajs that joins anew within milliseconds of it, or seconds where a broker has ended, goes back to the
- * offset before. A partition whose offset is about to change is not fetched, and asked for again before the next fetch.
+ * Fetches a partition only once the group's offset is stable. Kafka acknowledges a transaction before the group has
+ * its offset: a kafkajs consumer that rejoins within milliseconds of it, or seconds if a broker has ended, goes back
+ * to the offset before. The offset of a partition that is about to change is asked for again before the next fetch.
  */
 export function withStableBegin(
   Base: CoordinatedOffsetManagerClass,
@@ -167,12 +167,12 @@ export function withStableBegin(
   };
 }
 
-/** As much of kafkajs's cluster as finds the coordinator of a group. */
+/** The part of kafkajs's cluster that finds the coordinator of a group. */
 export interface CoordinatedCluster {
   findGroupCoordinator(of: { groupId: string }): Promise<Coordinator>;
 }
 
-/** Has a cluster's coordinators asked for stable offsets alone: others are missing in their answers. */
+/** Makes a cluster ask its coordinators for stable offsets alone: their answers lack others. */
 export function askForStable(cluster: CoordinatedCluster): void {
   const find = cluster.findGroupCoordinator.bind(cluster);
   cluster.findGroupCoordinator = async (of) => askedForStable(await find(of));

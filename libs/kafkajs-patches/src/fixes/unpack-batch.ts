@@ -2,16 +2,16 @@ import { on } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { UnreadableBatchError } from './fetched-record.js';
 
-/** The records of a batch as they lie in Kafka. */
+/** The records of a batch as stored in Kafka. */
 interface PackedRecords {
-  /** Kafka's number of it. */
+  /** Kafka's number of the codec. */
   codec: number;
   packed: Buffer;
-  /** Share of the bytes that a batch may unpack to; all by default. */
+  /** Share of `maxBytes` that the batch may unpack to; all by default. */
   share?: number;
 }
 
-/** What the thread reports: a filled window, or how a batch has ended. */
+/** Report of the thread: a filled window, or the end of a batch. */
 interface Report {
   filled?: number;
   end?: 'whole' | 'too large' | 'damaged' | 'not wanted';
@@ -28,25 +28,25 @@ interface Thread {
 const PROGRAM = new URL('./unpacking-thread.js', import.meta.url);
 const WINDOW_BYTES = 1024 * 1024;
 const [MAY_BE_OVERWRITTEN, NOT_WANTED] = [0, -1];
-/** The codecs take far less; what they unpack to, and the memory of zstd, is not part of it. */
+/** The codecs take far less; their output and the memory of zstd do not count. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 const CODEC_NAMES = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Unpacks record batches one after the other, in a thread of its own: 64 MiB take half a second, in which heartbeats
- * and answers would wait. No batch is unpacked beyond a bound, which holds for all codecs: a few kilobytes of any
- * of them may stand for gigabytes.
+ * Unpacks record batches one after the other, in a thread of its own: 64 MiB take half a second, during which
+ * heartbeats and answers would wait. The limit of unpacked bytes applies to all codecs: a few kilobytes of any may
+ * unpack to gigabytes.
  */
 class BatchUnpacker {
-  /** What a batch may unpack to. */
+  /** Limit of unpacked bytes of a batch. */
   maxBytes = DEFAULT_MAX_BYTES;
   private thread: Thread | undefined;
   private before: Promise<unknown> = Promise.resolve();
 
   /**
-   * Resolves with their number once all bytes are taken. What `take` is given is overwritten afterwards; it may throw.
-   * @throws UnreadableBatchError when the batch is larger than allowed, or damaged
+   * Resolves with the number of bytes once `take` has received all. Their buffer is reused after each call of `take`,
+   * which may throw. @throws UnreadableBatchError when the batch is larger than allowed, or damaged
    */
   unpack(batch: PackedRecords, take: (bytes: Buffer) => void): Promise<number> {
     const unpacking = this.before.then(() => this.unpackNext(batch, take));
@@ -67,7 +67,7 @@ class BatchUnpacker {
     const limit = Math.floor(this.maxBytes * share);
     let isWhole = false;
     try {
-      // Its own bytes: with a part of the fetch all of that would go along.
+      // A copy: transferring a part of the fetch would transfer all of it.
       const own = new Uint8Array(packed);
       thread.worker.postMessage({ codec, packed: own, limit }, [own.buffer]);
       const { end, unpacked = 0, why } = await endOf(thread, take);
@@ -76,7 +76,7 @@ class BatchUnpacker {
       if (end === 'too large') throw tooLarge(`unpacks to more than ${limit} bytes (${name})`);
       throw new UnreadableBatchError('invalid-message', `the batch is no ${name}: ${why}`);
     } finally {
-      // The next one begins with the memory of a new thread: a codec that was stopped gives nothing back.
+      // The next batch begins with a new thread: a codec that was stopped does not free its memory.
       if (!isWhole) await this.endThread();
     }
   }
@@ -89,7 +89,7 @@ class BatchUnpacker {
       resourceLimits: RESOURCE_LIMITS,
     });
     worker.unref();
-    // Whoever waits for a batch gets it as well; without a listener it would end the process.
+    // The caller of `unpack` receives it as well; without a listener it would end the process.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       if (this.thread?.worker === worker) this.thread = undefined;
@@ -108,7 +108,7 @@ export function tooLarge(what: string): UnreadableBatchError {
   return new UnreadableBatchError('too-large', `the batch ${what}`);
 }
 
-/** @throws what `take` throws, or why the thread has ended */
+/** @throws the exception of `take`, or an Error when the thread has ended */
 async function endOf(
   { worker, window, turn }: Thread,
   take: (bytes: Buffer) => void,

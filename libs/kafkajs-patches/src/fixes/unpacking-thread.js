@@ -1,15 +1,15 @@
-// The program of the thread that unpacks record batches, one after the other; see unpack-batch.ts. Plain JavaScript,
+// The program of the thread that unpacks record batches one after the other; see unpack-batch.ts. Plain JavaScript,
 // which node runs from here as well as from dist/.
 //
-// What is unpacked goes through a window of shared memory: the thread fills it, reports how far, and sleeps until it
-// may be overwritten. So neither side ever holds more of a batch than that, whatever the batch unpacks to.
+// Unpacked bytes go through a window of shared memory: the thread fills it, reports how far, and sleeps until it may
+// be overwritten. So neither side holds more of a batch than the window, whatever the batch unpacks to.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createGunzip } from 'node:zlib';
 import { ZSTDDecoder } from 'zstddec/stream';
 
 const { shared, turn: turnBytes } = workerData;
 const window = new Uint8Array(shared);
-/** 1 while the other side reads the window, 0 when it may be overwritten, -1 when no more is wanted. */
+/** 1 while the other side reads the window, 0 when it may be overwritten, -1 when the other side wants no more. */
 const turn = new Int32Array(turnBytes);
 
 const [GZIP, SNAPPY, LZ4, ZSTD] = [1, 2, 3, 4];
@@ -35,7 +35,7 @@ async function unpack(codec, packed, limit) {
   }
 }
 
-/** Takes what is unpacked, and never more than the limit. */
+/** Receives unpacked bytes, up to the limit. */
 class Output {
   bytes = 0;
   #filled = 0;
@@ -44,7 +44,7 @@ class Output {
     this.limit = limit;
   }
 
-  /** To be called before anything is unpacked to that size: what a batch says of itself may be a lie. */
+  /** Must be called before memory of that size is allocated: the size in a batch may be false. */
   announce(bytes) {
     if (this.bytes + bytes > this.limit) throw new TooLarge();
   }
@@ -65,7 +65,7 @@ class Output {
     if (this.#filled === 0) return;
     Atomics.store(turn, 0, 1);
     parentPort.postMessage({ filled: this.#filled });
-    // The other side stores before it notifies: in between, this may have come to its next wait, which that would end.
+    // The other side stores before it notifies: the notification may come during this thread's next wait, and end it.
     while (Atomics.load(turn, 0) === 1) Atomics.wait(turn, 0, 1);
     if (Atomics.load(turn, 0) < 0) throw new NotWanted();
     this.#filled = 0;
@@ -79,10 +79,10 @@ async function gunzip(packed, output) {
 }
 
 const zstdDecoder = new ZSTDDecoder();
-/** The decoder does not look at errors: it hands out nothing, again and again. */
+/** The decoder ignores errors: it then returns empty pieces without end. */
 const MOST_EMPTY_PIECES = 1000;
 
-/** In pieces of 128 KiB at the most. */
+/** In pieces of at most 128 KiB. */
 async function zstd(packed, output) {
   await zstdDecoder.init();
   let empty = 0;
@@ -110,7 +110,7 @@ function snappy(packed, output) {
   for (const block of xerialBlocks(packed)) output.write(snappyBlock(block, output));
 }
 
-/** Not as a list: five megabytes of the smallest take more memory than the thread has. */
+/** Not as a list: five megabytes of the smallest blocks take more memory than the thread has. */
 function* xerialBlocks(packed) {
   for (let at = XERIAL_BLOCKS_AT; at < packed.length;) {
     const start = at + 4;
@@ -162,7 +162,7 @@ const SKIPPABLE_FRAME = 0x184d2a50;
 const LZ4_HISTORY = 64 * 1024;
 const NOT_COMPRESSED = 0x80000000;
 
-/** Frames of a batch are unpacked to it: 70,000 made anew take 16 seconds, in which no heartbeat is sent. */
+/** Buffer for all frames of a batch: allocating 70,000 takes 16 seconds, during which no heartbeat is sent. */
 let lz4Target = new Uint8Array(0);
 
 function lz4(packed, output) {
@@ -174,7 +174,7 @@ function lz4(packed, output) {
   }
 }
 
-/** Returns where the frame ends. */
+/** Returns the end of the frame. */
 function lz4Frame(packed, start, output) {
   const [flags, sizes] = [byteAt(packed, start), byteAt(packed, start + 1)];
   const has = (bit) => (flags & bit) !== 0;
@@ -182,7 +182,7 @@ function lz4Frame(packed, start, output) {
   if (flags >>> 6 !== 1 || largest < LZ4_HISTORY || has(0x01)) {
     throw new Error('an lz4 frame of another kind');
   }
-  // Blocks that are not independent refer to what the blocks before them were. It is moved when there is as much again.
+  // Linked blocks refer to the output of the blocks before. That history is moved once it has doubled.
   const size = 2 * LZ4_HISTORY + largest;
   if (lz4Target.length < size) lz4Target = new Uint8Array(size);
   const target = lz4Target;
@@ -210,7 +210,7 @@ function lz4Frame(packed, start, output) {
   }
 }
 
-/** Returns where what it was unpacked to ends. */
+/** Returns the end of its output. */
 function lz4Block(block, target, start) {
   let end = start;
   for (let at = 0; ;) {
@@ -241,7 +241,7 @@ function lz4Length(block, start, base) {
 /** Up to here a loop is faster than a call into the runtime. */
 const SHORT = 24;
 
-/** Copies bytes as they are; returns where they end in the target. */
+/** Copies literal bytes; returns their end in the target. */
 function literal(source, from, size, target, end) {
   const until = from + size;
   if (until > source.length || end + size > target.length) throw new Error('a literal is too long');
@@ -250,7 +250,7 @@ function literal(source, from, size, target, end) {
   return end + size;
 }
 
-/** Appends what lies so far back in the target once more; it may reach into what is appended. */
+/** Appends bytes from `distance` back in the target; the range may overlap its copy. */
 function repeat(target, end, distance, size) {
   if (distance === 0 || distance > end || end + size > target.length) {
     throw new Error('a reference beyond what there is');

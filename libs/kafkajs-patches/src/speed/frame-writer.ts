@@ -1,19 +1,19 @@
 import type { MessageHeaders } from '#libs/contracts';
 
-/** A message as kafkajs's producers are given it, and its headers in a list as well. */
+/** A message of kafkajs's producers, whose headers may also be a list. */
 export interface MessageFields {
   key?: string | Buffer | null;
   value: string | Buffer | null;
   headers?: MessageHeaders | HeadersByName;
-  /** Milliseconds since the epoch, decimal digits; without it, now. */
+  /** Epoch milliseconds in decimal digits; by default now. */
   timestamp?: string;
 }
 
-/** Also decimal digits, or an object that kafkajs holds such a number in. */
+/** A number, decimal digits, or kafkajs's 64-bit number. */
 export type Int64 = number | string | { toString(): string };
 
 type Part = string | Buffer;
-/** kafkajs's shape: a header of several values is repeated under its name. It knows none without a value. */
+/** kafkajs's form: several values of a header are a list under its name. It has no headers without a value. */
 type HeadersByName = Readonly<Record<string, Part | readonly Part[]>>;
 
 const NONE = -1;
@@ -21,14 +21,14 @@ const NO_HEADERS: MessageHeaders = [];
 /** Up to this length a loop is faster than calls into the runtime. */
 const SHORT_TEXT = 16;
 const START_BYTES = 64 * 1024;
-/** A buffer is kept for the next frame up to this size, and grows by no more than it at a time beyond what it must. */
+/** Largest buffer that is kept for the next frame, and largest spare room when it grows. */
 const MOST_KEPT_BYTES = 2 * 1024 * 1024;
-/** A varint of 32 bits takes five. */
+/** Size of a 32-bit varint. */
 const VARINT_BYTES = 5;
-/** Most records are so long that their length takes two bytes. */
+/** The length of most records takes two bytes. */
 const LIKELY_LENGTH_BYTES = 2;
 
-/** Writes the parts of Kafka's protocol one behind the other into a buffer that grows; its gain is that of `produce-request.ts`. */
+/** Writes parts of Kafka's protocol in sequence into a growing buffer; `produce-request.ts` states its gain. */
 export class FrameWriter {
   buffer = Buffer.allocUnsafeSlow(START_BYTES);
   at = 0;
@@ -42,7 +42,7 @@ export class FrameWriter {
     return this;
   }
 
-  /** The frame, which nothing more is written to. */
+  /** Returns the frame, which stays as it is. */
   end(): Buffer {
     const { written } = this;
     if (this.buffer.length <= MOST_KEPT_BYTES) return Buffer.from(written);
@@ -74,7 +74,7 @@ export class FrameWriter {
     return this;
   }
 
-  /** With its length before it. */
+  /** Writes text after its length. */
   string(text: string | null): this {
     if (text === null) return this.int16(-1);
     return this.int16(Buffer.byteLength(text)).bytes(Buffer.from(text));
@@ -88,10 +88,10 @@ export class FrameWriter {
   }
 
   /**
-   * A record of a batch (magic 2) as Kafka's protocol lays it down: length, attributes, timestamp delta, offset delta,
-   * key, value, headers; lengths are zigzag varints.
+   * Writes a record of a batch (magic 2): length, attributes, timestamp delta, offset delta, key, value, headers;
+   * lengths are zigzag varints.
    *
-   * @param timestampDelta milliseconds after the first record; below zero for a record older than that
+   * @param timestampDelta milliseconds after the first record; negative for an older record
    * @throws TypeError when a key, a value or a header is neither text nor bytes
    */
   record(
@@ -108,7 +108,7 @@ export class FrameWriter {
     this.lengthOfRecord(start);
   }
 
-  /** Puts the length of a record before it, for which it makes the room that it takes. */
+  /** Inserts the length before a record, and moves the record if it needs other room. */
   private lengthOfRecord(start: number): void {
     const body = start + LIKELY_LENGTH_BYTES;
     const length = this.at - body;
@@ -144,13 +144,13 @@ export class FrameWriter {
     const length = Buffer.byteLength(part);
     this.varint(length).reserve(length);
     if (typeof part !== 'string') this.buffer.set(part, this.at);
-    // As many bytes as characters: ASCII.
+    // As many bytes as characters means ASCII.
     else this.buffer.write(part, this.at, length, length === part.length ? 'latin1' : 'utf8');
     this.at += length;
     return this;
   }
 
-  /** Whether it is short and ASCII, and has been written. */
+  /** Writes a short ASCII text; returns false, having written nothing, for any other. */
   private shortText(text: string): boolean {
     const { length } = text;
     if (length > SHORT_TEXT) return false;
@@ -166,7 +166,7 @@ export class FrameWriter {
     return true;
   }
 
-  /** A number of few bytes: seven bits a byte, the lowest first, small ones of either sign short. */
+  /** Zigzag varint: seven bits a byte, the lowest first; small numbers of either sign are short. */
   private varint(value: number): this {
     this.reserve(VARINT_BYTES * 2);
     const { buffer } = this;
@@ -201,7 +201,7 @@ function countOf(headers: HeadersByName): number {
   return count;
 }
 
-/** Exact up to 2^52, far beyond any difference of times. */
+/** Exact up to 2^52, more than any difference of times. */
 function zigzag(value: number): number {
   return value < 0 ? -value * 2 - 1 : value * 2;
 }

@@ -8,7 +8,7 @@ export interface ProduceFields {
   transactionalId?: string | null;
   producerId?: Int64;
   producerEpoch?: number;
-  /** The number of a codec. */
+  /** Kafka's number of the codec. */
   compression?: number;
   topicData: readonly TopicFields[];
 }
@@ -19,7 +19,7 @@ interface TopicFields {
 }
 
 interface PartitionFields {
-  /** kafkajs has it from the name of a property. */
+  /** Text if kafkajs takes it from the name of a property. */
   partition: number | string;
   messages: readonly MessageFields[];
   firstSequence?: number;
@@ -33,7 +33,7 @@ export interface KafkajsRequest {
   encode: () => Promise<Encoded>;
 }
 
-/** A message of which a part is neither text nor bytes: it will never be sent, unlike what else may fail in between. */
+/** A message with a part that is neither text nor bytes: unlike other failures of a send, it persists. */
 export class UnencodableMessageError extends Error {
   readonly retriable = false;
 
@@ -44,8 +44,8 @@ export class UnencodableMessageError extends Error {
 }
 
 /**
- * A produce request (versions 3 to 7, which differ in the number alone): transactional id, acks, time-out, and
- * by topic and partition a record batch. kafkajs copies each byte about eight times, through growing buffers.
+ * A produce request (versions 3 to 7, which differ in the number alone): transactional id, acks, time-out, and by
+ * topic and partition a record batch. kafkajs copies each byte about eight times, through growing buffers.
  *
  * Saves 45 % of the processor time of a list (33 instead of 61 µs).
  */
@@ -88,7 +88,7 @@ interface Codec {
 }
 
 const SIZE_BYTES = 4;
-/** What the length of a batch and its checksum leave out: all up to their own ends. */
+/** Bytes that the length and the checksum of a batch exclude: those up to their own ends. */
 const BEFORE_LENGTH = 12;
 const BEFORE_CHECKED = 21;
 const MAGIC = 2;
@@ -122,14 +122,14 @@ class RecordBatch {
     this.compressed = await codec.compress(encoded(plain.written));
   }
 
-  /** Its partition, its size, and the batch. */
+  /** Writes its partition, its size, and the batch. */
   writeTo(writer: FrameWriter): void {
     const { times, compressed } = this;
     const { partition, messages, firstSequence = 0 } = this.of;
     const { transactionalId, producerId = -1, producerEpoch = 0, compression = 0 } = this.request;
     const inTransaction = transactionalId ? IN_TRANSACTION : 0;
     const start = writer.int32(Number(partition)).at + SIZE_BYTES;
-    // The size, the first offset, the length, the leader's epoch, the magic number and the checksum.
+    // Size, first offset, length, leader epoch, magic number and checksum.
     writer.int32(0).int64(0).int32(0).int32(0).int8(MAGIC).int32(0);
     writer.int16((compression & CODEC_MASK) | inTransaction).int32(messages.length - 1);
     writer.int64(times.first).int64(times.max);
@@ -154,14 +154,14 @@ class RecordBatch {
   }
 }
 
-/** Epoch milliseconds of a batch, and of each record the difference from the first of them. */
+/** Epoch milliseconds of a batch, and each record's difference from the first. */
 interface BatchTimes {
   first: number | string;
   max: number | string;
   deltas: readonly number[];
 }
 
-/** As kafkajs has it: the first and the last record's time, though those of others may lie outside. */
+/** As in kafkajs: smallest and largest time by text order, though other times may be outside. */
 function timesOf(messages: readonly MessageFields[], nowMs: number): BatchTimes {
   const given = messages.flatMap(({ timestamp }) => timestamp ?? []);
   if (given.length === 0) {
@@ -173,7 +173,7 @@ function timesOf(messages: readonly MessageFields[], nowMs: number): BatchTimes 
   return { first, max: given.at(-1) ?? nowMs, deltas };
 }
 
-/** As much of kafkajs's own encoder as is asked of what goes on its way: to a codec, or out. */
+/** The part of kafkajs's encoder that codecs and connections use. */
 interface Encoded {
   buf: Buffer;
   buffer: Buffer;

@@ -4,10 +4,10 @@ import type { MessageHeaders } from '#libs/contracts';
 import type { DecodedRecord } from '../fixes/fetched-record.js';
 import type { MessageFields } from '../speed/frame-writer.js';
 
-/** What kafkajs writes a record of. */
+/** Input of kafkajs's record encoder. */
 export interface RecordFields extends Omit<MessageFields, 'timestamp'> {
   offsetDelta?: number;
-  /** Milliseconds after the batch's first record; below zero for a record older than that. */
+  /** Milliseconds after the batch's first record; negative for an older record. */
   timestampDelta?: number;
 }
 
@@ -15,22 +15,22 @@ const byKafkajs = createRequire(import.meta.url)(
   'kafkajs/src/protocol/recordBatch/record/v0/index.js',
 ) as (record: RecordFields) => { buffer: Buffer };
 
-/** A record of a record batch (magic 2), its length before it. */
+/** Encodes a record of a record batch (magic 2), with its length. */
 export function encodeRecord(record: RecordFields): Buffer {
   return byKafkajs(record).buffer;
 }
 
-/** Any but half a surrogate pair. fast-check's unit `binary` is the same, and takes more than a second to be made. */
+/** Any but half a surrogate pair. fast-check's unit `binary` is the same, but takes over a second to create. */
 export const anyCharacter = fc
   .oneof(fc.nat({ max: 0xff }), fc.nat({ max: 0x10f7ff }))
   .map((number) => String.fromCodePoint(number < 0xd800 ? number : number + 0x800));
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const large = fc.nat({ max: 12_000 }).map((size) => Buffer.alloc(size, 'x'));
-// What an object inherits under such a name is taken for a header by kafkajs.
+// kafkajs takes a property that an object inherits under such a name for a header.
 const name = fc.string({ maxLength: 20 }).filter((text) => !(text in {}));
 
-/** Any record that kafkajs reads as it was written. */
+/** Any record that kafkajs decodes as it was encoded. */
 export const recordFields: fc.Arbitrary<RecordFields> = fc.record(
   {
     offsetDelta: fc.nat({ max: 2 ** 21 }),
@@ -47,13 +47,13 @@ export const recordFields: fc.Arbitrary<RecordFields> = fc.record(
 type Value = Buffer | string | null | undefined;
 type HeadersByName = Record<string, Value | Value[]>;
 
-/** A record as kafkajs reads it. */
+/** A record as kafkajs decodes it. */
 export type KafkajsRecord = Pick<
   DecodedRecord,
   'timestamp' | 'offset' | 'key' | 'value' | 'isControlRecord' | 'batchContext'
 > & { headers: HeadersByName };
 
-/** What a record says, read in any way; bytes as text, which is compared much faster. */
+/** The content of a record decoded in either way; bytes as text, which compares much faster. */
 export function plainRecord(record: DecodedRecord | KafkajsRecord): object {
   const { timestamp, offset, key, value, isControlRecord, batchContext } = record;
   const headers = 'headers' in record ? record.headers : byName(record.headerList);
@@ -65,7 +65,7 @@ export function plainRecord(record: DecodedRecord | KafkajsRecord): object {
   };
 }
 
-/** As kafkajs has headers: several values under one name are a list. */
+/** Headers in kafkajs's form: several values under one name are a list. */
 function byName(headers: MessageHeaders): HeadersByName {
   const named = new Map<string, Value[]>();
   for (const [name, value] of headers) named.set(name, [...(named.get(name) ?? []), value]);
