@@ -5,7 +5,6 @@ import { Logger } from '@nestjs/common';
 import { rejected } from '#libs/contracts';
 import type { FetchedRecord } from '../client/kafka-port.js';
 import { RecordRefusedError } from '../producer/outbound-record.js';
-import { CommitInterval } from '../producer/partition-transactions.js';
 import { nextTurn, until } from '../testing/wait.js';
 import {
   AssignedPartition,
@@ -13,6 +12,7 @@ import {
   type PartitionLimits,
 } from './assigned-partition.js';
 import type { InboundMessage } from './inbound-message.js';
+import { CommitInterval } from './partition-transactions.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 function recordAt(offset: number, bytes = 1): FetchedRecord {

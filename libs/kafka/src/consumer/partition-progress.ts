@@ -1,14 +1,13 @@
 import type { FetchedRecord } from '../client/kafka-port.js';
-import type { CommittedProgress } from '../producer/committed-offsets.js';
+import type { InboundRecord } from '../reading/stored-record.js';
+import type { CommittedProgress } from './committed-offsets.js';
 import {
   addItem,
   type CommitPosition,
   composeItems,
   type DoneItems,
   FinishedAhead,
-} from '../producer/offset-metadata.js';
-import type { CommittableProgress, CommittedEntry } from '../producer/pending-entries.js';
-import type { InboundRecord } from '../reading/stored-record.js';
+} from './offset-metadata.js';
 
 /** Records handed over are removed in thousands: removing one moves all that wait. */
 const FORGET_AT = 1000;
@@ -18,8 +17,17 @@ const FORGET_AT = 1000;
  */
 const OVERTAKEN_BY = 250;
 
+/** The part of a transaction's entry that changes the progress of its messages. */
+export interface CommittedEntry {
+  readonly offsets: readonly number[];
+  /** Whether it finishes its messages; otherwise `item` of each is done. */
+  readonly isLast: boolean;
+  readonly item?: number | undefined;
+  readonly isDeferral: boolean;
+}
+
 /** Progress of a partition: the records that are fetched, handed over and finished. Pure: no I/O, no callbacks. */
-export class PartitionProgress implements CommittableProgress {
+export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
   private items: DoneItems = new Map();
   /** Inherited items belong to another log if delivery begins below this offset. */

@@ -1,5 +1,5 @@
 import { realNowMs } from '#libs/clock';
-import { ConsecutiveFailures } from './consecutive-failures.js';
+import { ConsecutiveFailures } from '../producer/consecutive-failures.js';
 
 /** A topic that transactions write to. */
 export interface WrittenTopic {

@@ -4,24 +4,20 @@ import { abortable, afterRealMs, realDelayMs, realNowMs, withDeadline } from '#l
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
-import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
-import { ConsecutiveFailures } from './consecutive-failures.js';
-import { formatOffsetMetadata } from './offset-metadata.js';
+import { ConsecutiveFailures } from '../producer/consecutive-failures.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,
-} from './outbound-record.js';
-import {
-  type CommittableProgress,
-  PendingEntries,
-  topicsOf,
-  type TransactionEntry,
-} from './pending-entries.js';
+} from '../producer/outbound-record.js';
+import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from '../producer/transactional-writer.js';
+import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
+import type { PartitionProgress } from './partition-progress.js';
+import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
-import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from './transactional-writer.js';
 
 /** Wait before each transaction, so that entries that arrive together share one. */
 const LINGER_MS = 10;
@@ -109,7 +105,7 @@ export class PartitionTransactions {
   constructor(
     private readonly topic: string,
     private readonly partition: number,
-    private readonly progress: CommittableProgress,
+    private readonly progress: Pick<PartitionProgress, 'positionAfter'>,
     private readonly options: TransactionOptions,
     private readonly listener: TransactionListener,
   ) {

@@ -1,11 +1,12 @@
-import type { CommitPosition } from './offset-metadata.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   mustCompress,
   type OutboundRecord,
   type RecordRefusedError,
-} from './outbound-record.js';
+} from '../producer/outbound-record.js';
+import type { CommitPosition } from './offset-metadata.js';
+import type { CommittedEntry, PartitionProgress } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 
@@ -14,7 +15,9 @@ export interface TransactedMessage {
 }
 
 /** Records written at the end of messages or before it. A class: there are tens of thousands a second. */
-export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
+export class TransactionEntry<
+  M extends TransactedMessage = TransactedMessage,
+> implements CommittedEntry {
   readonly offsets: readonly number[];
   bytes: number;
   /** A message that was compressed may fit into its topic only when compressed. */
@@ -52,14 +55,6 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
-/** The part of an entry that changes the progress of its messages; `item` is done in each. */
-export type CommittedEntry = Pick<TransactionEntry, 'offsets' | 'isLast' | 'item' | 'isDeferral'>;
-
-/** Progress of a partition; `positionAfter` returns the position that a commit with these entries states. */
-export interface CommittableProgress {
-  positionAfter(entries?: readonly CommittedEntry[]): CommitPosition | undefined;
-}
-
 interface Chosen {
   readonly entries: TransactionEntry[];
   readonly place: CommitPosition | undefined;
@@ -85,7 +80,7 @@ export class PendingEntries {
   /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
-  constructor(private readonly progress: CommittableProgress) {}
+  constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
 
   get isEmpty(): boolean {
     return this.entries.length === 0;
