@@ -59,13 +59,13 @@ class WatchedFiles<T> {
     let versions = versionOf(files);
     // With a problem, the files are read each time: a newly granted right to read need not show as a change.
     if (versions === this.seen && this.problem === undefined) return this.value;
-    let problem = this.read();
+    let problem = this.readFiles();
     // Several files may be being replaced: one read may combine a certificate with the key of another.
     for (let attempt = 0; problem !== undefined && attempt < READ_ATTEMPTS; attempt += 1) {
       const before = versions;
       versions = versionOf(files);
       if (versions === before) break;
-      problem = this.read();
+      problem = this.readFiles();
     }
     this.seen = versions;
     this.logChange(problem);
@@ -77,7 +77,7 @@ class WatchedFiles<T> {
     return this.problem;
   }
 
-  private read(): string | undefined {
+  private readFiles(): string | undefined {
     try {
       this.value = this.settings.readAgain();
       return undefined;
@@ -140,7 +140,7 @@ class LoginTokens {
   private source: Promise<RenewedTokenSource> | undefined;
 
   /** @throws TokenLoginError */
-  async obtain({ client }: TokenLogin): Promise<string> {
+  async obtainToken({ client }: TokenLogin): Promise<string> {
     const source = await this.sourceOf(client);
     const answer = await source.obtainFresh();
     if (answer.kind === 'token') return answer.token;
@@ -148,7 +148,7 @@ class LoginTokens {
   }
 
   /** Requests another token for later logins; limited in frequency. */
-  async refused(token: string): Promise<void> {
+  async replaceToken(token: string): Promise<void> {
     await (await this.source)?.replace(token, 401);
   }
 
@@ -177,12 +177,12 @@ async function logInByToken(
   login: TokenLogin,
   connection: SaslConnection,
 ): Promise<void> {
-  const token = await tokens.obtain(login);
+  const token = await tokens.obtainToken(login);
   const fields = Object.entries({ auth: `Bearer ${token}`, ...login.extensions });
   const pairs = fields.map(([key, value]) => `${key}=${value}\x01`).join('');
   const challenge = await exchange(connection, `n,,\x01${pairs}\x01`);
   if (challenge === '') return;
-  void tokens.refused(token);
+  void tokens.replaceToken(token);
   // The client ends the exchange by answering the challenge; the broker then refuses the login.
   await exchange(connection, '\x01');
   throw new TokenLoginError('TOKEN_REFUSED', challenge);

@@ -24,7 +24,7 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   const security = secureConnections(settings);
   const config: KafkaConfig = {
     clientId: settings.clientId,
-    brokers: inTurn(settings.brokers),
+    brokers: brokersInTurn(settings.brokers),
     connectionTimeout: 3000,
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
@@ -39,7 +39,7 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
  * Names the brokers one at a time, in turn over all clients: processes do not all begin with the first broker, and no
  * client returns again and again to one that accepts connections but does not answer.
  */
-function inTurn(brokers: readonly string[]): () => string[] {
+function brokersInTurn(brokers: readonly string[]): () => string[] {
   let next = Math.floor(Math.random() * brokers.length);
   return () => {
     next = (next + 1) % brokers.length;

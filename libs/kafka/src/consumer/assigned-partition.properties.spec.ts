@@ -48,14 +48,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 100 },
 );
 
-/** A partition, its committed offset, and the queue of its present owner. */
+/** A partition, its committed offset, and the buffer of its current owner. */
 class Partition {
   private readonly records: FetchedRecord[];
-  /** Behind the last record come markers of transactions. */
+  /** Transaction markers follow the last record. */
   private readonly end: number;
-  /** Handed over and not ended, or handed over anew. */
+  /** Handed over and not ended, possibly again. */
   private open: InboundMessage[] = [];
-  /** Finished by the present owner, or before what it began with. */
+  /** Finished by the current owner, or before its first message. */
   private done = new Set<number>();
   private committed = 0;
   private fetchAt = 0;
@@ -107,13 +107,13 @@ class Partition {
     }
   }
 
-  /** As the consumer does: nothing while paused; then what follows, or after a rejoin what was there already. */
+  /** Fetches as the consumer does: nothing while paused; then the next records, or after a rejoin those from before. */
   private fetch(count: number): void {
     if (this.isPaused) return;
     const fetched = this.records.filter(({ position }) => position >= this.fetchAt).slice(0, count);
     const last = fetched.at(-1)?.position ?? this.fetchAt - 1;
     const next = this.records.find(({ position }) => position > last)?.position ?? this.end;
-    // What is no record comes with those before it, or with those behind it.
+    // Offsets without a record come with those before or after.
     this.fetchAt = count % 2 === 0 ? next : last + 1;
     this.isPaused = this.queue.bufferFetched(fetched, this.fetchAt);
   }
@@ -131,7 +131,7 @@ class Partition {
     message.fail(new Error('a bug'));
   }
 
-  /** Half of what is under way comes to its end here all the same. */
+  /** Half of the messages in flight end here all the same. */
   private async lose(): Promise<void> {
     const closed = this.queue.closeBuffer(new Error('revoked'));
     for (const [index, message] of [...this.open].entries()) {
@@ -141,7 +141,7 @@ class Partition {
     this.open = [];
     await closed;
     expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
-    // As one that stops does.
+    // As a stopping owner does.
     this.committed = this.committable ?? this.committed;
     this.isPaused = false;
     this.fetchAt = this.committed;
@@ -189,7 +189,7 @@ class Partition {
     if (this.queue.progress.size === 0) expect(this.isPaused).toBe(false);
   }
 
-  /** However it stands: once the messages end, the partition comes to its end. */
+  /** Whatever the state: once the messages end, the partition reaches its end. */
   private async drain(): Promise<void> {
     const giveUpMs = realNowMs() + LAST_RESORT_MS;
     while ((this.committable ?? this.committed) !== this.end) {
@@ -206,7 +206,7 @@ class Partition {
 
 describe('AssignedPartition', () => {
   beforeEach(() => {
-    // the shortest back-off there is
+    // the shortest back-off
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 

@@ -12,7 +12,6 @@ import {
   type PartitionLimits,
 } from './assigned-partition.js';
 import type { InboundMessage } from './inbound-message.js';
-import { CommitInterval } from './partition-transactions.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 function recordAt(offset: number, bytes = 1): FetchedRecord {
@@ -28,7 +27,7 @@ function recordsUpTo(count: number, bytes = 1): FetchedRecord[] {
   return Array.from({ length: count }, (_, offset) => recordAt(offset, bytes));
 }
 
-/** A queue whose messages end when the test says so. */
+/** A partition whose messages end when the test ends them. */
 class Handling {
   /** Offsets, one chunk after the other. */
   readonly chunks: number[][] = [];
@@ -36,7 +35,7 @@ class Handling {
   readonly givenUp: number[] = [];
   resumed = 0;
   readonly queue: AssignedPartition;
-  /** What becomes of a chunk once it has been handed over. */
+  /** Handles a chunk that is handed over. */
   handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
   giveUp: (message: InboundMessage) => void = (message) => message.finish();
   transactions: FakeTransactions | undefined;
@@ -76,7 +75,7 @@ class Handling {
     });
   }
 
-  /** What would be committed; undefined before anything was handed over. */
+  /** The position that would be committed; undefined before any message is handed over. */
   get committable(): number | undefined {
     return this.transactions?.place?.offset;
   }
@@ -107,13 +106,13 @@ function finishAll(chunk: readonly InboundMessage[]): Promise<void> {
   return Promise.resolve();
 }
 
-/** The queue hands over from turn to turn. */
+/** The partition hands over from turn to turn. */
 async function turns(): Promise<void> {
   await nextTurn();
   await nextTurn();
 }
 
-/** Keeps each chunk until the test takes or refuses it. */
+/** Keeps each chunk until the test accepts or refuses it. */
 function held(handling: Handling): { take: () => void; fail: (error: Error) => void } {
   const latest = { take: (): void => undefined, fail: (): void => undefined };
   handling.handler = () => new Promise((take, fail) => Object.assign(latest, { take, fail }));
@@ -122,7 +121,7 @@ function held(handling: Handling): { take: () => void; fail: (error: Error) => v
 
 describe('AssignedPartition', () => {
   beforeEach(() => {
-    // the shortest back-off there is
+    // the shortest back-off
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
@@ -201,7 +200,7 @@ describe('AssignedPartition', () => {
         const handling = new Handling({ maxUnfinished: 66 });
         handling.queue.bufferFetched(recordsUpTo(65));
         handling.queue.pauseHandOver(reason);
-        // a rebalance is over in a moment
+        // a rebalance takes a moment
         expect(handling.queue.isWaiting).toBe(reason === 'state');
         await turns();
         expect(handling.queue.bufferFetched(recordsAt(65))).toBe(true);
@@ -554,34 +553,5 @@ describe('AssignedPartition', () => {
     collectGarbage();
     const kept = pushed.filter((record) => record.deref() !== undefined).length;
     expect(kept).toBeLessThan(10_000);
-  });
-});
-
-describe('CommitInterval', () => {
-  const begin = (pace: CommitInterval, partitions: object[], nowMs: number): void => {
-    for (const partition of partitions) pace.transactionBegins(partition, nowMs);
-  };
-  const some = (count: number): object[] => Array.from({ length: count }, () => ({}));
-
-  it('is what was asked for while few partitions are busy, however often they commit', () => {
-    const pace = new CommitInterval(100);
-    const few = some(12);
-    for (let nowMs = 0; nowMs < 3000; nowMs += 100) begin(pace, few, nowMs);
-    expect(pace.intervalMs).toBe(100);
-  });
-
-  it('grows with those that are busy, up to two and a half times', () => {
-    const pace = new CommitInterval(100);
-    begin(pace, some(24), 0);
-    expect(pace.intervalMs).toBe(200);
-    begin(pace, some(100), 0);
-    expect(pace.intervalMs).toBe(250);
-  });
-
-  it('forgets those that have not committed for a second', () => {
-    const pace = new CommitInterval(100);
-    begin(pace, some(60), 0);
-    begin(pace, some(1), 1001);
-    expect(pace.intervalMs).toBe(100);
   });
 });

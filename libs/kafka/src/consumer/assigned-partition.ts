@@ -21,7 +21,7 @@ export interface PartitionLimits {
 
 export type Transactions = Pick<
   PartitionTransactions,
-  'addToTransaction' | 'commitPending' | 'endTransactions' | 'problem' | 'fenced'
+  'addToTransaction' | 'commitPending' | 'endTransactions' | 'commitProblem' | 'fenced'
 >;
 
 export interface PartitionContext extends MessageContext {
@@ -122,8 +122,8 @@ export class AssignedPartition {
     this.input = topic.slice(context.topicPrefix.length);
     this.ends = new LogEnds(topic, partition, context.lost);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
-      progressRead: (left) => {
-        if (!isAnotherLog) this.progressRead(left);
+      progressRead: (earlierProgress) => {
+        if (!isAnotherLog) this.progressRead(earlierProgress);
       },
       offsetCommitted: (offset) => {
         this.acknowledged = offset;
@@ -152,7 +152,7 @@ export class AssignedPartition {
    *
    * @param isEmpty the fetch has no message, and its end must not count
    */
-  skips(first: number, isEmpty = false): boolean {
+  skipsUnfinished(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
     const { topic, partition, begin } = this;
     if (begin === undefined || this.hasBegun || this.revoked.aborted) return false;
@@ -190,7 +190,7 @@ export class AssignedPartition {
     if (first !== undefined && first.position >= this.acknowledged) this.floor = this.acknowledged;
     this.progress.addFetched(records, end);
     this.handOver();
-    this.isFetchPaused ||= this.isBeyond(1);
+    this.isFetchPaused ||= this.exceedsLimits(1);
     return this.isFetchPaused;
   }
 
@@ -240,15 +240,16 @@ export class AssignedPartition {
   }
 
   /** Takes over the progress of earlier owners, for which messages have waited since the assignment. */
-  private progressRead(left: CommittedProgress | undefined): void {
-    this.begin = left?.begin;
-    if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
+  private progressRead(earlierProgress: CommittedProgress | undefined): void {
+    this.begin = earlierProgress?.begin;
+    if (this.firstFetched !== undefined && this.skipsUnfinished(this.firstFetched)) {
       this.progress.forgetFetched();
     }
-    if (left !== undefined) {
-      this.progress.inheritProgress(left);
-      this.acknowledged = Math.max(this.acknowledged, left.floor);
-      if (left.floor > 0) this.ends.logLoss(left.floor, left.begin);
+    if (earlierProgress !== undefined) {
+      this.progress.inheritProgress(earlierProgress);
+      this.acknowledged = Math.max(this.acknowledged, earlierProgress.floor);
+      if (earlierProgress.floor > 0)
+        this.ends.logLoss(earlierProgress.floor, earlierProgress.begin);
     }
     this.resumeHandOver('progress');
   }
@@ -297,12 +298,12 @@ export class AssignedPartition {
   }
 
   resumeIfShort(): void {
-    if (!this.isFetchPaused || this.isBeyond(RESUME_AT)) return;
+    if (!this.isFetchPaused || this.exceedsLimits(RESUME_AT)) return;
     this.isFetchPaused = false;
     this.context.member.resume(this.topic, this.partition);
   }
 
-  private isBeyond(share: number): boolean {
+  private exceedsLimits(share: number): boolean {
     const { limits, progress } = this;
     const { overtaken } = progress;
     return (

@@ -26,9 +26,9 @@ const inherited = (finished: FinishedAhead | undefined): CommittedProgress => ({
   ...{ deferredUpTo: undefined, begin: 0, floor: 0 },
 });
 
-/** Of an earlier owner that has finished all others up to the last. */
+/** Progress of an earlier owner that has finished all others up to the last. */
 const unfinishedBefore = (offsets: readonly number[], last: number): CommittedProgress =>
-  inherited(FinishedAhead.read(0, FinishedAhead.compose(offsets, last).metadata));
+  inherited(FinishedAhead.parse(0, FinishedAhead.compose(offsets, last).metadata));
 
 const nobodyWaits = (): boolean => false;
 
@@ -37,10 +37,10 @@ describe('AssignedPartitions', () => {
   let sought: string[];
   let underWay: InboundMessage[];
   let queues: AssignedPartitions;
-  /** By topic and partition, the latest of each. */
+  /** The latest by topic and partition. */
   let transactions: Map<string, FakeTransactions>;
 
-  /** The partition 0 of these topics, of which nothing is known yet. */
+  /** Partition 0 of these topics, before its progress is read. */
   const own = (...topics: string[]): void => {
     queues.assignPartitions(new Map(topics.map((topic) => [topic, [0]])), nobodyWaits);
   };
@@ -51,7 +51,7 @@ describe('AssignedPartitions', () => {
     transactions.get(`${topic}/${partition}`)?.listener.progressRead(left);
   };
 
-  /** What commits of what is owned say, or would. */
+  /** The positions that commits of the owned partitions state, or would state. */
   const places = (): object[] =>
     [...transactions].flatMap(([name, { isClosed, place }]) => {
       if (isClosed || place === undefined) return [];
@@ -71,11 +71,11 @@ describe('AssignedPartitions', () => {
   };
 
   beforeEach(() => {
-    // the shortest back-off there is
+    // the shortest back-off
     jest.spyOn(Math, 'random').mockReturnValue(0);
     resumed = [];
     sought = [];
-    // A queue of the test before may still be handing over.
+    // A partition of the previous test may still be handing over.
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
     transactions = new Map();
@@ -130,7 +130,7 @@ describe('AssignedPartitions', () => {
       if (!isKnownBefore) recall('c', 0, left);
       expect(sought.splice(0)).toEqual(['c/0 2']);
       expect(places()).toEqual([]);
-      // the mark of a transaction, fetched before it was sought
+      // a transaction marker, fetched before the seek
       fetched({ ...from('c', 0, 9, 8), first: 7 }, []);
       fetchFrom(2, 4);
       fetchFrom(4, 7);
@@ -177,7 +177,7 @@ describe('AssignedPartitions', () => {
     fetched(from('c', 0, 3, 3), []);
     await nextTurn();
     expect(places()).toEqual([]);
-    // An earlier owner has finished the fifth and not the fourth.
+    // An earlier owner has finished the fifth, but not the fourth.
     recall('c', 0, unfinishedBefore([0, 3], 4));
     expect(places()).toMatchObject([{ offset: 3 }]);
     fetched(from('c', 0, 5, 5), recordsUpTo(2, 3));
@@ -450,7 +450,7 @@ describe('AssignedPartitions', () => {
   });
 
   it('resumes a partition once another has fewer messages that others have overtaken', async () => {
-    /** So many are fetched, and all but the last of each thousand wait; returns whether the partition is to pause. */
+    /** Fetches messages, of which all but the last of each thousand wait; returns whether to pause the partition. */
     const overtake = async (partition: number, thousands: number): Promise<boolean> => {
       let isPaused = false;
       for (let first = 0; first < thousands * 1000 && !isPaused; first += 1000) {
@@ -468,7 +468,7 @@ describe('AssignedPartitions', () => {
     expect(await overtake(1, 6)).toBe(true);
     resumed.length = 0;
     const first = transactions.get('a/0')!;
-    // committed together: one by one, each of the thousands would have its metadata made
+    // Committed together: one by one, metadata would be made for each of thousands.
     first.isHeldUp = true;
     for (const message of underWay) {
       if (message.partition === 0 && message.offset % 1000 < 999) message.finish();

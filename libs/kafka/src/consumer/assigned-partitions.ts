@@ -62,7 +62,7 @@ export class AssignedPartitions {
         const kept = this.owned.get(keyOf(topic, partition));
         kept?.assignedAgain();
         if (kept !== undefined) continue;
-        const opened = this.open(topic, partition);
+        const opened = this.openPartition(topic, partition);
         opened.pauseHandOver('progress');
         if (mustWait(topic, partition)) opened.pauseHandOver('state');
         this.owned.set(keyOf(topic, partition), opened);
@@ -75,9 +75,9 @@ export class AssignedPartitions {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
-    if (owned === undefined || owned.skips(from.first, first === undefined)) return false;
+    if (owned === undefined || owned.skipsUnfinished(from.first, first === undefined)) return false;
     if (first !== undefined && owned.isAnotherLog(first.position)) {
-      owned = this.startOver(owned, first.position);
+      owned = this.reopenPartition(owned, first.position);
       this.owned.set(key, owned);
     }
     return owned.bufferFetched(messages, from.end);
@@ -118,7 +118,7 @@ export class AssignedPartitions {
   /** Why commits have been failing, with the partition, for `/health/ready`; undefined while they succeed. */
   get commitProblem(): string | undefined {
     for (const { topic, partition, transactions } of this.owned.values()) {
-      const why = transactions.problem;
+      const why = transactions.commitProblem;
       if (why !== undefined) return `${topic}/${partition}: ${why}`;
     }
     return undefined;
@@ -159,19 +159,19 @@ export class AssignedPartitions {
     return [...this.owned.values()];
   }
 
-  private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
+  private openPartition(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
     const opened = new AssignedPartition(topic, partition, this.context, isAnotherLog);
     if (this.areAllPaused) opened.pauseHandOver('rebalance');
     return opened;
   }
 
-  private startOver(owned: AssignedPartition, offset: number): AssignedPartition {
+  private reopenPartition(owned: AssignedPartition, offset: number): AssignedPartition {
     const { topic, partition } = owned;
     const msg = 'offsets begin anew: recreated or truncated';
     this.logger.error({ msg, topic, partition, offset });
     void owned.closeBuffer(new Error(`${topic}/${partition} was recreated or truncated`));
     void owned.transactions.endTransactions();
-    const opened = this.open(topic, partition, true);
+    const opened = this.openPartition(topic, partition, true);
     opened.ends.endOffsetRead(owned.ends.highWatermark);
     return opened;
   }

@@ -20,7 +20,7 @@ export interface CommittedProgress extends OffsetMetadata {
 }
 
 interface Asked extends TopicPartition {
-  resolve: (left: CommittedProgress | undefined) => void;
+  resolve: (earlierProgress: CommittedProgress | undefined) => void;
   reject: (error: unknown) => void;
 }
 
@@ -46,11 +46,11 @@ export class CommittedOffsets {
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
       this.asked.push({ topic, partition, resolve, reject });
-      if (this.asked.length === 1) void realDelayMs(LINGER_MS).then(() => this.ask());
+      if (this.asked.length === 1) void realDelayMs(LINGER_MS).then(() => this.fetchAsked());
     });
   }
 
-  private async ask(): Promise<void> {
+  private async fetchAsked(): Promise<void> {
     let waiting: readonly Asked[] = this.asked;
     this.asked = [];
     try {
@@ -58,7 +58,7 @@ export class CommittedOffsets {
         readStableOffsets(admin);
         const deadlineMs = realNowMs() + UNSTABLE_DEADLINE_MS;
         for (;;) {
-          const found = await this.read(admin, waiting);
+          const found = await this.fetchSpans(admin, waiting);
           waiting = waiting.filter(({ resolve, reject }, index) => {
             const progress = found[index];
             if (progress === 'unstable') return true;
@@ -76,7 +76,7 @@ export class CommittedOffsets {
     }
   }
 
-  private async read(admin: Admin, partitions: readonly TopicPartition[]): Promise<Found[]> {
+  private async fetchSpans(admin: Admin, partitions: readonly TopicPartition[]): Promise<Found[]> {
     const topics = new Set(partitions.map(({ topic }) => topic));
     const spans = await committedSpans(admin, this.groupId, [...topics]);
     return partitions.map(({ topic, partition }) => {

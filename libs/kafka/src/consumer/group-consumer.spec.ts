@@ -9,7 +9,7 @@ import {
   UnreadableTopics,
 } from './group-consumer.js';
 
-/** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
+/** The part of kafkajs's cluster that the assigner uses; like that, it knows only added topics. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
   const targets = new Set(known);
   const cluster = {
@@ -148,7 +148,7 @@ describe('guardBrokers', () => {
       },
       beforeSync: (generation) => log.push(`joined ${generation}`),
     });
-    // kafkajs asks for the coordinator before each join, and is given the same one.
+    // kafkajs looks up the coordinator before each join, and gets the same one.
     await cluster.findBroker();
   });
 
@@ -227,7 +227,7 @@ describe('UnreadableTopics', () => {
     /** Returns the topics of each request to the broker, and of its answer. */
     const fetched = async (...names: string[]): Promise<string[][]> => {
       const asked: string[][] = [];
-      const { responses } = await unreadable.fetchOthers(
+      const { responses } = await unreadable.fetchReadable(
         ({ topics }) => {
           asked.push(topics.map(({ topic }) => topic));
           const isRefused = topics.some(({ topic }) => topic === FORBIDDEN);
@@ -247,9 +247,9 @@ describe('UnreadableTopics', () => {
     nowMs += 5000;
     expect(await fetched(FORBIDDEN)).toEqual([[FORBIDDEN], []]);
     nowMs += 9000;
-    expect(unreadable.problem).toContain(`Read or Describe on ${FORBIDDEN}`);
+    expect(unreadable.readProblem).toContain(`Read or Describe on ${FORBIDDEN}`);
     nowMs += 1000;
-    expect(unreadable.problem).toBeUndefined();
+    expect(unreadable.readProblem).toBeUndefined();
   });
 
   it.each(['CORRUPT_MESSAGE', 'KAFKA_STORAGE_ERROR', 'UNKNOWN'])(
@@ -263,7 +263,7 @@ describe('UnreadableTopics', () => {
       const fetched = async (): Promise<string[]> => {
         const answered: string[] = [];
         const partitions = [{ partition: 0 }, { partition: 1 }];
-        await unreadable.fetchOthers(
+        await unreadable.fetchReadable(
           ({ topics }) => {
             const names = topics.flatMap(({ topic, partitions: asked }) =>
               asked.map(({ partition }) => `${topic}/${partition}`),
@@ -292,12 +292,12 @@ describe('UnreadableTopics', () => {
       expect(await fetched()).toEqual(['a/0,b/0,b/1']);
       nowMs += 5000;
       expect(await fetched()).toEqual(['a/0,b/0,b/1']);
-      expect(unreadable.problem).toContain('a/1 cannot be read');
+      expect(unreadable.readProblem).toContain('a/1 cannot be read');
       isDamaged = false;
       expect(await fetched()).toEqual(['a/0,b/0,b/1']);
       nowMs += 5000;
       expect(await fetched()).toEqual(['a/0,b/0,b/1', 'a/1']);
-      expect(unreadable.problem).toBeUndefined();
+      expect(unreadable.readProblem).toBeUndefined();
       expect(await fetched()).toEqual(['a/0,a/1,b/0,b/1']);
     },
   );
@@ -308,16 +308,16 @@ describe('UnreadableTopics', () => {
     const type = 'KAFKA_STORAGE_ERROR';
     const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
     const request = { maxWaitTime: 0, topics: [{ topic: 'a', partitions: [{ partition: 1 }] }] };
-    await unreadable.fetchOthers(() => Promise.reject(refusal), request);
+    await unreadable.fetchReadable(() => Promise.reject(refusal), request);
     let asked = 0;
     const heldBack = (): Promise<{ responses: [] }> => {
       asked += 1;
       return Promise.resolve({ responses: [] });
     };
     nowMs += 5000;
-    for (let time = 0; time < 3; time += 1) await unreadable.fetchOthers(heldBack, request);
+    for (let time = 0; time < 3; time += 1) await unreadable.fetchReadable(heldBack, request);
     expect(asked).toBe(1);
-    expect(unreadable.problem).toContain('a/1 cannot be read');
+    expect(unreadable.readProblem).toContain('a/1 cannot be read');
   });
 
   it('are logged once, and again where they have been those of another process for a while', async () => {
@@ -329,7 +329,7 @@ describe('UnreadableTopics', () => {
     const request = { maxWaitTime: 0, topics: [{ topic: 'a', partitions: [{ partition: 1 }] }] };
     const fetchAfter = async (ms: number): Promise<void> => {
       nowMs += ms;
-      await unreadable.fetchOthers(() => Promise.reject(refusal), request);
+      await unreadable.fetchReadable(() => Promise.reject(refusal), request);
     };
     await fetchAfter(0);
     await fetchAfter(5000);

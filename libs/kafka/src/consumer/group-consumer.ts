@@ -105,7 +105,7 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
     };
     const fetch = answeredInTime(broker.fetch.bind(broker));
     broker.fetch = async (request) => {
-      const fetched = await guard.unreadable.fetchOthers(fetch, request);
+      const fetched = await guard.unreadable.fetchReadable(fetch, request);
       for (const { topicName, partitions } of fetched.responses) {
         for (const ends of partitions) guard.endsFetched(topicName, ends);
       }
@@ -162,7 +162,7 @@ export class UnreadableTopics {
   private leaderless: ReadonlyMap<string, string> = new Map();
 
   /** Why some topics are not read, for `/health/ready`. A refusal not renewed lately is of a revoked partition. */
-  get problem(): string | undefined {
+  get readProblem(): string | undefined {
     const newest = [...this.refused.values()].filter(
       ({ askedMs }) => ageMs(askedMs) < 2 * ASK_AGAIN_MS,
     );
@@ -198,9 +198,9 @@ export class UnreadableTopics {
   }
 
   /** Fetches the readable partitions, then one unreadable topic or partition that is due: it would fail the others. */
-  async fetchOthers(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
+  async fetchReadable(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
     const { refused } = this;
-    if (refused.size === 0) return this.fetchApart(fetch, request);
+    if (refused.size === 0) return this.fetchBisecting(fetch, request);
     const parts = partsOf(request.topics);
     const refusalOf = ({ topic, partition: { partition } }: Part): Refusal | undefined =>
       refused.get(topic) ?? refused.get(placeOf(topic, partition));
@@ -228,7 +228,7 @@ export class UnreadableTopics {
     const responses = [];
     for (const parts of asked.filter(({ length }) => length > 0)) {
       const maxWaitTime = asked[0] === parts ? request.maxWaitTime : 0;
-      const fetched = await this.fetchApart(fetch, {
+      const fetched = await this.fetchBisecting(fetch, {
         ...request,
         maxWaitTime,
         topics: topicsOf(parts),
@@ -238,11 +238,11 @@ export class UnreadableTopics {
     return { responses };
   }
 
-  private async fetchApart(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
+  private async fetchBisecting(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
     const { topics } = request;
     try {
       const fetched = await fetch(request);
-      if (this.refused.size > 0) this.accept(fetched);
+      if (this.refused.size > 0) this.clearRefusals(fetched);
       return fetched;
     } catch (error) {
       const answer = brokerAnswerOf(error) ?? '';
@@ -253,7 +253,7 @@ export class UnreadableTopics {
           : partsOf(topics).map((part) => [part]);
       const [[first] = []] = each;
       if (first === undefined || each.length === 1) {
-        if (first !== undefined) this.refuse(first, answer, error);
+        if (first !== undefined) this.recordRefusal(first, answer, error);
         return { responses: [] };
       }
       // The broker's answer does not name the partition at fault: bisect.
@@ -264,14 +264,18 @@ export class UnreadableTopics {
   }
 
   /** Clears the refusals of the partitions in an answer; that to a delayed fetch is empty, and clears none. */
-  private accept({ responses }: Fetched): void {
+  private clearRefusals({ responses }: Fetched): void {
     for (const { topicName, partitions } of responses) {
       this.refused.delete(topicName);
       for (const { partition } of partitions) this.refused.delete(placeOf(topicName, partition));
     }
   }
 
-  private refuse({ topic, partition: { partition } }: Part, answer: string, error: unknown): void {
+  private recordRefusal(
+    { topic, partition: { partition } }: Part,
+    answer: string,
+    error: unknown,
+  ): void {
     const name = answer === NO_RIGHT ? topic : placeOf(topic, partition);
     const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
     if (this.refused.get(name)?.isLogged !== true) {

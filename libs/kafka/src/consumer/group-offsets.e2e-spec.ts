@@ -27,7 +27,7 @@ describe('what a group is done with', () => {
     groupId = `test-${randomUUID().slice(0, 8)}`;
     admin = stockKafka.admin();
     await admin.connect();
-    // a broker that has just started is still loading its groups
+    // A broker that has just started is still loading its groups.
     for (let isLoaded = false; !isLoaded;) {
       isLoaded = await admin.fetchOffsets({ groupId }).then(
         () => true,
@@ -74,7 +74,7 @@ describe('what a group is done with', () => {
     await commit(topic, 1, '3');
     await deleteCommitted(kafka, groupId, topic);
     expect(await begins(topic)).toEqual([0, 3]);
-    // an offset set back deletes nothing, nor does one from before the topic was made anew: what is there is not done
+    // An offset set back deletes nothing, nor does one of a former topic: the current records are not finished.
     await commit(topic, 0, '1000');
     await commit(topic, 1, '1');
     await deleteCommitted(kafka, groupId, topic);

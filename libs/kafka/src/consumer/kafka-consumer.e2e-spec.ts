@@ -20,7 +20,7 @@ interface BrokerClass {
 }
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
 
-/** More than are handed over at once. */
+/** More than one chunk. */
 const MESSAGES = 100;
 
 describe('KafkaConsumer', () => {
@@ -118,12 +118,12 @@ describe('KafkaConsumer', () => {
     expect(other!.calls.tryAcquire()).toBe(true);
     joinGroup();
     await untilGroup((state) => state === 'PreparingRebalance', 'partitions are shared out anew');
-    // the owner hears of it by its heartbeat
+    // The owner learns of it by its heartbeat.
     await eventually('the owner has drained', () => owner!.calls.permit.objection() !== undefined);
     onHanded = finishAll;
     await finishAll();
     goOn();
-    // What is asked of Kafka takes longer than what would come about by itself.
+    // Requests to Kafka take longer than a hand-over would.
     for (let times = 0; times < 3; times += 1) await committed();
     expect(finished.length).toBeLessThan(MESSAGES);
     expect(owner!.handed).toEqual([]);
@@ -251,7 +251,7 @@ describe('KafkaConsumer', () => {
   });
 
   describe('of input that is written in transactions', () => {
-    /** One that is open, of a producer of its own. */
+    /** Opens a transaction of its own producer. */
     const begin = async (): Promise<Transaction> => {
       const transactionalId = `${topicPrefix}${randomUUID()}`;
       const producer = stockKafka.producer({

@@ -4,7 +4,7 @@ import { CallDrain } from './kafka-consumer.js';
 
 const NEVER_MS = 60_000;
 
-/** Lets everything come about that takes no time. */
+/** Runs everything that takes no time. */
 async function pass(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
 }
@@ -12,7 +12,7 @@ async function pass(): Promise<void> {
 describe('CallDrain', () => {
   let calls: CallSlots;
   let callDrain: CallDrain;
-  /** What is asked of the queues, in its order. */
+  /** Requests to the partitions, in order. */
   let log: string[];
   let flush: () => Promise<void>;
   let drained: Promise<void>;

@@ -12,6 +12,7 @@ import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
+import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import {
   decodeFirst,
@@ -19,7 +20,7 @@ import {
   type MessageHandler,
   type ValueDecoder,
 } from './inbound-message.js';
-import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
+import { PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,
   type ConsumerState,
@@ -140,7 +141,7 @@ export class KafkaConsumer {
 
   /** Topics and partitions that cannot be read, for `/health/ready`; undefined when all can. Their messages wait. */
   get readProblem(): string | undefined {
-    const whys = [this.supervised.unreadable.problem, this.partitions.hangingTransactions];
+    const whys = [this.supervised.unreadable.readProblem, this.partitions.hangingTransactions];
     return whys.filter(Boolean).join('; ') || undefined;
   }
 
@@ -150,7 +151,7 @@ export class KafkaConsumer {
 
   /** Why state cannot be restored or written, for `/health/ready`; undefined while it can. */
   get stateProblem(): string | undefined {
-    return [...this.states.values()].map(({ problem }) => problem).find(Boolean);
+    return [...this.states.values()].map(({ stateProblem }) => stateProblem).find(Boolean);
   }
 
   get commitProblem(): string | undefined {
@@ -158,7 +159,7 @@ export class KafkaConsumer {
   }
 
   get writtenTopics(): WrittenTopic[] {
-    return this.health.all();
+    return this.health.writtenTopics();
   }
 
   /** Messages of the inputs that Kafka deleted before they were read, by topic. */
@@ -178,11 +179,11 @@ export class KafkaConsumer {
 
   /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is called. */
   close(): Promise<void> {
-    this.closing ??= this.leave();
+    this.closing ??= this.shutDown();
     return this.closing;
   }
 
-  private async leave(): Promise<void> {
+  private async shutDown(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.drain.drainForStop();
     await this.partitions.endTransactions();
@@ -205,7 +206,7 @@ export class KafkaConsumer {
       onBatch: (batch) => {
         if (signal.aborted) return;
         const state = this.states.get(batch.topic);
-        if (state === undefined) this.buffer(batch);
+        if (state === undefined) this.bufferBatch(batch);
         else state.acceptFetched(batch.partition, batch.messages);
       },
       onEnds: (topic, ends) => this.partitions.endsFetched(topic, ends),
@@ -215,7 +216,7 @@ export class KafkaConsumer {
     };
   }
 
-  private buffer(batch: Batch): void {
+  private bufferBatch(batch: Batch): void {
     const { topic, partition } = batch;
     // Without a first offset, the whole fetch lies before the requested offset.
     const first = Number(batch.firstOffset() ?? batch.lastOffset());

@@ -44,7 +44,7 @@ describe('the metadata of a commit', () => {
   );
 });
 
-/** Offsets that have been started, ascending, and which of them have not finished. */
+/** Started offsets, ascending, and the unfinished ones among them. */
 const started = fc
   .uniqueArray(fc.nat(1_000_000), { minLength: 1, maxLength: 3000 })
   .map((offsets) => offsets.sort((a, b) => a - b))
@@ -64,7 +64,7 @@ describe('FinishedAhead', () => {
       fc.property(started, ({ offsets, unfinished }) => {
         const [lowest] = unfinished;
         const metadata = FinishedAhead.compose(unfinished, offsets.at(-1)!).metadata;
-        const ahead = FinishedAhead.read(lowest!, metadata);
+        const ahead = FinishedAhead.parse(lowest!, metadata);
         expect(Buffer.byteLength(metadata)).toBeLessThan(4096);
         for (const offset of unfinished) expect(ahead?.includes(offset) ?? false).toBe(false);
         expect(ahead?.includes(offsets.at(-1)! + 1) ?? false).toBe(false);
@@ -78,7 +78,7 @@ describe('FinishedAhead', () => {
       fc.property(started, room, ({ offsets, unfinished }, maxLength) => {
         const [lowest] = unfinished;
         const composed = FinishedAhead.compose(unfinished, offsets.at(-1)!, maxLength);
-        const ahead = FinishedAhead.read(lowest!, composed.metadata);
+        const ahead = FinishedAhead.parse(lowest!, composed.metadata);
         const open = new Set(unfinished);
         for (const offset of offsets) {
           const isKnown = offset > lowest! && offset <= composed.upTo && !open.has(offset);
@@ -94,7 +94,7 @@ describe('FinishedAhead', () => {
       [16, 2500],
       [200, 1300],
     ] as const) {
-      // the machines' messages come in any order
+      // the machines' messages are in any order
       const unfinished = Array.from({ length: waiting }, (_, index) => {
         return index * machines + ((index * 7919) % machines);
       });
@@ -133,7 +133,7 @@ describe('FinishedAhead', () => {
     'ahead/3 a 0',
     'anything else',
   ])('takes %j for none of its own', (metadata) => {
-    expect(FinishedAhead.read(5, metadata)).toBeUndefined();
+    expect(FinishedAhead.parse(5, metadata)).toBeUndefined();
   });
 });
 

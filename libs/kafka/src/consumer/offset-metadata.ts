@@ -41,8 +41,8 @@ export function parseOffsetMetadata(committed: number, metadata: string | null):
   const [, transaction, deferredUpTo, items = '', ahead] = FORM.exec(metadata ?? '') ?? [];
   const [, aheadBefore] = EARLIER_FORM.exec(metadata ?? '') ?? [];
   return {
-    finished: FinishedAhead.read(committed, ahead ?? aheadBefore ?? null),
-    items: readItems(items),
+    finished: FinishedAhead.parse(committed, ahead ?? aheadBefore ?? null),
+    items: parseItems(items),
     transaction,
     deferredUpTo: deferredUpTo === undefined ? undefined : fromBase36(deferredUpTo),
   };
@@ -70,11 +70,11 @@ export class FinishedAhead {
   ) {}
 
   /** Undefined if the metadata states nothing, or the bridge did not write it. */
-  static read(committed: number, metadata: string | null): FinishedAhead | undefined {
+  static parse(committed: number, metadata: string | null): FinishedAhead | undefined {
     const [, upToListed, listed] = LISTED_FORM.exec(metadata ?? '') ?? [];
     const [, upTo = upToListed, coded] = CODED_FORM.exec(metadata ?? '') ?? [];
     if (upTo === undefined) return undefined;
-    const gaps = coded === undefined ? readListed(listed) : decodeGaps(coded);
+    const gaps = coded === undefined ? parseListed(listed) : decodeGaps(coded);
     const unfinished = new Set([committed]);
     let offset = committed;
     for (const gap of gaps) unfinished.add((offset += gap));
@@ -137,7 +137,7 @@ function listGaps(gaps: readonly number[], maxLength: number): string | undefine
   return listed.length > maxLength ? undefined : listed;
 }
 
-function readListed(listed = ''): number[] {
+function parseListed(listed = ''): number[] {
   return listed === '' ? [] : listed.split('.').map(fromBase36);
 }
 
@@ -210,7 +210,7 @@ export function addItem(items: DoneItems, offset: number, index: number): void {
 }
 
 /** Empty if the text has another form. */
-function readItems(text: string): DoneItems {
+function parseItems(text: string): DoneItems {
   const items: DoneItems = new Map();
   for (const entry of ITEMS_FORM.test(text) ? text.split(',') : []) {
     const [offset = '', bits = ''] = entry.split(':');
@@ -223,7 +223,7 @@ function readItems(text: string): DoneItems {
   return items;
 }
 
-/** For {@link readItems}; undefined if a commit has no room for it. */
+/** For {@link parseItems}; undefined if a commit has no room for it. */
 export function composeItems(items: DoneItems): string | undefined {
   const text = [...items]
     .map(([offset, done]) => {

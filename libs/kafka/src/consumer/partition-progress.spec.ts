@@ -13,7 +13,7 @@ const NONE: ReadonlySet<number> = new Set();
 
 describe('ContiguousOffsets', () => {
   const committable = (offsets: ContiguousOffsets): number | undefined =>
-    offsets.after(NONE)?.offset;
+    offsets.placeAfter(NONE)?.offset;
 
   it('commits the lowest unfinished, or what comes next, in any order of starting and finishing', () => {
     fc.assert(
@@ -27,13 +27,13 @@ describe('ContiguousOffsets', () => {
         for (const choice of choices) {
           const next = choice % 2 === 0 || open.length === 0 ? waiting.shift() : undefined;
           if (next !== undefined) {
-            offsets.start(next);
+            offsets.startOffset(next);
             started.push(next);
             open.push(next);
           } else {
             const [offset] = open.splice(choice % Math.max(open.length, 1), 1);
             if (offset === undefined) break;
-            offsets.finish(offset);
+            offsets.finishOffset(offset);
           }
           const highest = started.at(-1) ?? 0;
           const lowest = open.length === 0 ? highest + 1 : Math.min(...open);
@@ -54,46 +54,47 @@ describe('ContiguousOffsets', () => {
 
   it('says what a commit would say once some more are finished, and leaves them unfinished', () => {
     const offsets = new ContiguousOffsets();
-    for (const offset of [4, 5, 6, 7, 8]) offsets.start(offset);
-    const { offset, ahead = '', upTo } = offsets.after(new Set([4, 7])) ?? {};
+    for (const offset of [4, 5, 6, 7, 8]) offsets.startOffset(offset);
+    const { offset, ahead = '', upTo } = offsets.placeAfter(new Set([4, 7])) ?? {};
     expect([offset, upTo]).toEqual([5, 8]);
-    const next = FinishedAhead.read(5, ahead);
+    const next = FinishedAhead.parse(5, ahead);
     expect([6, 7, 8].map((each) => next?.includes(each))).toEqual([false, true, false]);
     expect([committable(offsets), offsets.unfinishedSize]).toEqual([4, 5]);
-    expect(offsets.after(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
+    expect(offsets.placeAfter(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
   });
 
   it('says how far a commit covers everything where it has no room for more', () => {
     const offsets = new ContiguousOffsets();
-    for (let offset = 0; offset < 20_000; offset += 1) offsets.start(offset);
+    for (let offset = 0; offset < 20_000; offset += 1) offsets.startOffset(offset);
     const even = new Set(Array.from({ length: 9999 }, (_, index) => 2 * index + 2));
-    const { upTo = 0, ahead = '' } = offsets.after(even) ?? {};
+    const { upTo = 0, ahead = '' } = offsets.placeAfter(even) ?? {};
     expect(upTo).toBeGreaterThan(10_000);
     expect(upTo).toBeLessThan(19_999);
-    const next = FinishedAhead.read(0, ahead);
+    const next = FinishedAhead.parse(0, ahead);
     const listed = Array.from({ length: upTo }, (_, index) => next?.includes(index + 1));
     expect(listed).toEqual(listed.map((_, index) => index % 2 === 1));
   });
 
-  it('takes for finished what lies before the commit of an earlier owner, and forgets nothing of what lies beyond', () => {
+  it("takes for finished what lies before the commit of an earlier owner, and forgets nothing of what lies beyond", () => {
     const offsets = new ContiguousOffsets();
-    offsets.inherit(FinishedAhead.read(7, FinishedAhead.compose([7], 8).metadata), 7);
-    const isToDo = [5, 6, 7, 8].map((offset) => offsets.start(offset));
+    offsets.inheritFinished(FinishedAhead.parse(7, FinishedAhead.compose([7], 8).metadata), 7);
+    const isToDo = [5, 6, 7, 8].map((offset) => offsets.startOffset(offset));
     expect(isToDo).toEqual([false, false, true, false]);
     expect(committable(offsets)).toBe(7);
   });
 
   it('distinguishes what others have overtaken from what waits for its turn', () => {
     const offsets = new ContiguousOffsets();
-    for (let offset = 0; offset < 6000; offset += 1) offsets.start(offset);
+    for (let offset = 0; offset < 6000; offset += 1) offsets.startOffset(offset);
     expect(offsets.overtakenSize).toBe(0);
-    for (let offset = 0; offset < 5000; offset += 1) if (offset % 10 !== 0) offsets.finish(offset);
+    for (let offset = 0; offset < 5000; offset += 1)
+      if (offset % 10 !== 0) offsets.finishOffset(offset);
     expect(offsets).toMatchObject({ unfinishedSize: 1500, span: 6000 });
     expect(offsets.overtakenSize).toBeGreaterThan(440);
     expect(offsets.overtakenSize).toBeLessThanOrEqual(475);
-    const { offset, upTo } = offsets.after(NONE)!;
+    const { offset, upTo } = offsets.placeAfter(NONE)!;
     expect([offset, upTo]).toEqual([0, 5999]);
-    for (let offset = 0; offset < 6000; offset += 1) offsets.finish(offset);
+    for (let offset = 0; offset < 6000; offset += 1) offsets.finishOffset(offset);
     expect(offsets).toMatchObject({ unfinishedSize: 0, span: 0, overtakenSize: 0 });
     expect(committable(offsets)).toBe(6000);
   });
@@ -101,23 +102,25 @@ describe('ContiguousOffsets', () => {
   describe('after an earlier owner that has finished some ahead of its commit', () => {
     const LAST = 60;
     const left = fc.record({
-      /** Not finished by the earlier owner; the lowest was committed. */
+      /** Unfinished by the earlier owner; the lowest was committed. */
       unfinished: fc
         .uniqueArray(fc.nat(LAST), { minLength: 1, maxLength: 20 })
         .map((offsets) => offsets.sort((a, b) => a - b)),
-      /** Up to where this owner has come. */
+      /** The last offset that this owner has started. */
       startedUpTo: fc.nat(LAST + 10),
       finishes: fc.infiniteStream(fc.boolean()),
     });
 
     it('knows nothing of a log that begins anew below what was committed', () => {
       const offsets = new ContiguousOffsets();
-      offsets.inherit(FinishedAhead.read(1000, FinishedAhead.compose([1000], 1200).metadata));
-      expect(offsets.start(5)).toBe(true);
-      offsets.finish(5);
+      offsets.inheritFinished(
+        FinishedAhead.parse(1000, FinishedAhead.compose([1000], 1200).metadata),
+      );
+      expect(offsets.startOffset(5)).toBe(true);
+      offsets.finishOffset(5);
       expect(committable(offsets)).toBe(6);
-      expect(offsets.after(NONE)).toEqual({ offset: 6, ahead: '', upTo: 5 });
-      expect(offsets.start(1001)).toBe(true);
+      expect(offsets.placeAfter(NONE)).toEqual({ offset: 6, ahead: '', upTo: 5 });
+      expect(offsets.startOffset(1001)).toBe(true);
     });
 
     it('does again what was not finished alone, and forgets nothing of the rest while it has not come up again', () => {
@@ -126,20 +129,20 @@ describe('ContiguousOffsets', () => {
           const committed = unfinished[0]!;
           const offsets = new ContiguousOffsets();
           const note = FinishedAhead.compose(unfinished, LAST).metadata;
-          offsets.inherit(FinishedAhead.read(committed, note));
+          offsets.inheritFinished(FinishedAhead.parse(committed, note));
           const open = new Set(unfinished);
           const known = note === '' ? committed - 1 : LAST;
           for (let offset = committed; offset <= startedUpTo; offset += 1) {
-            expect(offsets.start(offset)).toBe(offset > known || open.has(offset));
+            expect(offsets.startOffset(offset)).toBe(offset > known || open.has(offset));
             open.add(offset);
             const wasFinished = offset <= known && !unfinished.includes(offset);
             if (!wasFinished && !finishes.next().value) continue;
-            offsets.finish(offset);
+            offsets.finishOffset(offset);
             open.delete(offset);
           }
           if (startedUpTo < committed) return;
-          const { offset: next, ahead, upTo } = offsets.after(NONE)!;
-          const passedOn = FinishedAhead.read(next, ahead);
+          const { offset: next, ahead, upTo } = offsets.placeAfter(NONE)!;
+          const passedOn = FinishedAhead.parse(next, ahead);
           const isDone = (offset: number): boolean =>
             offset < next || passedOn?.includes(offset) === true;
           for (let offset = committed; offset <= Math.max(LAST, startedUpTo); offset += 1) {

@@ -35,9 +35,9 @@ export class PartitionProgress {
   /** Unfinished messages deferred by this process, and the offset up to which earlier owners deferred all. */
   private readonly deferred = new Set<number>();
   private deferredBefore = -1;
-  /** Fetched records in the order of offsets; the first `taken` of them have been handed over. */
+  /** Fetched records in the order of offsets; the first `handedOver` of them have been handed over. */
   private readonly fetched: FetchedRecord[] = [];
-  private taken = 0;
+  private handedOver = 0;
   /** The offset after the latest fetch; 0 before the first. */
   fetchedEnd = 0;
   /** Bytes of the fetched messages that have not ended. */
@@ -57,39 +57,39 @@ export class PartitionProgress {
 
   /** Removes the next record to hand over, skipping those that an earlier owner finished; undefined when none waits. */
   nextRecord(): FetchedRecord | undefined {
-    for (let record = this.take(); record !== undefined; record = this.take()) {
-      if (this.offsets.start(record.position)) {
+    for (let record = this.takeFetched(); record !== undefined; record = this.takeFetched()) {
+      if (this.offsets.startOffset(record.position)) {
         if (record.position < this.itemsFrom) this.items = new Map();
         this.itemsFrom = 0;
         return record;
       }
       this.bytes -= record.bytes;
     }
-    this.offsets.passUpTo(this.takenUpTo);
+    this.offsets.passUpTo(this.handedOverUpTo);
     return undefined;
   }
 
-  private take(): FetchedRecord | undefined {
-    const record = this.fetched[this.taken];
+  private takeFetched(): FetchedRecord | undefined {
+    const record = this.fetched[this.handedOver];
     if (record === undefined) return undefined;
-    this.taken += 1;
-    if (this.taken >= FORGET_AT || this.taken === this.fetched.length) {
-      this.fetched.splice(0, this.taken);
-      this.taken = 0;
+    this.handedOver += 1;
+    if (this.handedOver >= FORGET_AT || this.handedOver === this.fetched.length) {
+      this.fetched.splice(0, this.handedOver);
+      this.handedOver = 0;
     }
     return record;
   }
 
   /** All fetched records below this offset have been handed over; 0 before the first fetch. */
-  private get takenUpTo(): number {
-    return this.fetched[this.taken]?.position ?? this.fetchedEnd;
+  private get handedOverUpTo(): number {
+    return this.fetched[this.handedOver]?.position ?? this.fetchedEnd;
   }
 
   /** Drops the waiting records, which are not handed over. */
   dropWaiting(): void {
-    this.fetchedEnd = this.takenUpTo;
+    this.fetchedEnd = this.handedOverUpTo;
     this.fetched.length = 0;
-    this.taken = 0;
+    this.handedOver = 0;
   }
 
   /** Forgets the fetched records, which are fetched again. Only before any is handed over. */
@@ -121,18 +121,18 @@ export class PartitionProgress {
     how: 'finished' | 'abandoned',
   ): void {
     if (how === 'finished') {
-      this.offsets.finish(offset);
+      this.offsets.finishOffset(offset);
       this.items.delete(offset);
     }
     this.deferred.delete(offset);
-    this.offsets.passUpTo(this.takenUpTo);
+    this.offsets.passUpTo(this.handedOverUpTo);
     this.bytes -= bytes;
   }
 
   /** Takes over the messages and items that earlier owners have finished. */
-  inheritProgress(left: Omit<CommittedProgress, 'transaction'>): void {
-    const { finished, floor, items, begin, deferredUpTo = -1 } = left;
-    this.offsets.inherit(finished, floor);
+  inheritProgress(earlierProgress: Omit<CommittedProgress, 'transaction'>): void {
+    const { finished, floor, items, begin, deferredUpTo = -1 } = earlierProgress;
+    this.offsets.inheritFinished(finished, floor);
     this.items = items;
     // Without a floor, the log ends before the committed offset.
     if (floor === 0) this.itemsFrom = begin;
@@ -149,7 +149,7 @@ export class PartitionProgress {
         if (isDeferral) deferred.add(offset);
       }
     }
-    const place = this.withDeferred(this.offsets.after(finished), finished, deferred);
+    const place = this.withDeferred(this.offsets.placeAfter(finished), finished, deferred);
     if (place === undefined) return undefined;
     const done = entries.filter(({ item }) => item !== undefined);
     if (this.items.size === 0 && done.length === 0) return { ...place, items: '' };
@@ -179,12 +179,12 @@ export class PartitionProgress {
 
   /** The lowest unfinished offset; undefined before the first fetch. */
   get position(): number | undefined {
-    const { takenUpTo } = this;
-    return this.offsets.lowestUnfinished ?? (takenUpTo === 0 ? undefined : takenUpTo);
+    const { handedOverUpTo } = this;
+    return this.offsets.lowestUnfinished ?? (handedOverUpTo === 0 ? undefined : handedOverUpTo);
   }
 
   get size(): number {
-    return this.fetched.length - this.taken + this.offsets.unfinishedSize;
+    return this.fetched.length - this.handedOver + this.offsets.unfinishedSize;
   }
 
   /** The number of unfinished messages that later ones have overtaken. */
@@ -211,32 +211,32 @@ export class ContiguousOffsets {
   /** The finished offset at the latest search for overtaken ones. */
   private overtakenBy = 0;
   /** Offsets that an earlier owner has finished ahead, until all of them have been started. */
-  private before: FinishedAhead | undefined;
+  private finishedEarlier: FinishedAhead | undefined;
   /** Offsets below this are finished: an earlier owner has committed this offset. */
   private floor = 0;
 
   /** Takes over the committed offset of an earlier owner and the offsets that it finished ahead of it. */
-  inherit(before: FinishedAhead | undefined, floor = 0): void {
-    this.before = before;
+  inheritFinished(before: FinishedAhead | undefined, floor = 0): void {
+    this.finishedEarlier = before;
     this.floor = floor;
   }
 
   /** Returns whether the offset is unfinished. */
-  start(offset: number): boolean {
+  startOffset(offset: number): boolean {
     this.highest = offset;
     if (offset < this.floor) return false;
     // Delivery below the committed offset is of another log.
-    if (this.before?.covers(offset) === false) this.before = undefined;
-    const wasFinished = this.before?.includes(offset) === true;
-    if (wasFinished) this.overtake(offset);
+    if (this.finishedEarlier?.covers(offset) === false) this.finishedEarlier = undefined;
+    const wasFinished = this.finishedEarlier?.includes(offset) === true;
+    if (wasFinished) this.markOvertaken(offset);
     else this.unfinished.add(offset);
-    if (offset === this.before?.upTo) this.before = undefined;
+    if (offset === this.finishedEarlier?.upTo) this.finishedEarlier = undefined;
     return !wasFinished;
   }
 
-  finish(offset: number): void {
+  finishOffset(offset: number): void {
     if (!this.unfinished.delete(offset)) this.overtaken.delete(offset);
-    this.overtake(offset);
+    this.markOvertaken(offset);
   }
 
   /**
@@ -246,7 +246,7 @@ export class ContiguousOffsets {
   passUpTo(end: number): void {
     const last = end - 1;
     if (this.unfinishedSize > 0 || last <= (this.highest ?? -1)) return;
-    if (this.start(last)) this.finish(last);
+    if (this.startOffset(last)) this.finishOffset(last);
   }
 
   get unfinishedSize(): number {
@@ -269,17 +269,19 @@ export class ContiguousOffsets {
    * The position to commit once these offsets are finished as well. Its metadata has room for the state of offsets up
    * to `upTo`. Undefined before any offset is started.
    */
-  after(
+  placeAfter(
     finished: ReadonlySet<number>,
   ): { offset: number; ahead: string; upTo: number } | undefined {
     const { highest } = this;
     if (highest === undefined) return undefined;
     const before =
-      this.before !== undefined && this.before.upTo > highest ? this.before : undefined;
-    const left = this.unfinishedWithout(finished);
-    const [offset = highest + 1] = left;
-    if (left.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };
-    const own = left.length === 0 ? [offset] : left;
+      this.finishedEarlier !== undefined && this.finishedEarlier.upTo > highest
+        ? this.finishedEarlier
+        : undefined;
+    const remaining = this.unfinishedWithout(finished);
+    const [offset = highest + 1] = remaining;
+    if (remaining.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };
+    const own = remaining.length === 0 ? [offset] : remaining;
     const above = before?.unfinishedAbove(Math.max(highest, offset)) ?? [];
     const { metadata: ahead, upTo } = FinishedAhead.compose(
       [...own, ...above],
@@ -298,7 +300,7 @@ export class ContiguousOffsets {
     return lowest;
   }
 
-  private overtake(finished: number): void {
+  private markOvertaken(finished: number): void {
     if (finished - this.overtakenBy < OVERTAKEN_BY) return;
     this.overtakenBy = finished;
     for (const offset of this.unfinished) {

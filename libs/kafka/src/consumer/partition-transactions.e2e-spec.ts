@@ -6,10 +6,11 @@ import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { eventually } from '../testing/wait.js';
+import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
-import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
+import { PartitionTransactions } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
 import { TopicHealth } from './topic-health.js';
 
@@ -18,7 +19,7 @@ interface TopicData {
   partitions: { messages: unknown[] }[];
 }
 
-/** Inside kafkajs: where an error of the client can come up amid a request. */
+/** Inside kafkajs: to make the client fail within a request. */
 interface BrokerClass {
   prototype: {
     produce: (request: { topicData: readonly TopicData[] }) => Promise<unknown>;
@@ -34,7 +35,7 @@ describe('PartitionTransactions', () => {
   let prefix: string;
   let owners: Owner[];
 
-  /** One that owns the only partition of the input, and has been handed all of it. */
+  /** An owner of the input's only partition, to which all messages are handed over. */
   class Owner {
     readonly health = new TopicHealth();
     readonly ends: string[] = [];
@@ -70,7 +71,7 @@ describe('PartitionTransactions', () => {
       owners.push(this);
     }
 
-    /** Returns what is not finished yet. */
+    /** Returns the unfinished messages. */
     async takes(count: number): Promise<number[]> {
       await eventually('the partition is recalled', () => this.isRecalled);
       const source = { timestamp: '0', key: null, value: null, headerList: [], bytes: 1 };
@@ -131,7 +132,7 @@ describe('PartitionTransactions', () => {
     headers: {},
   });
 
-  /** Of what is committed, in its order. A moment after a transaction has ended it is shown to who reads that. */
+  /** The committed records, in order. Readers see them a moment after the transaction has ended. */
   const untilWritten = async (name: string, expected: readonly string[]): Promise<void> => {
     const topic = `${prefix}${name}`;
     const consumer = stockKafka.consumer({ groupId: `${prefix}reader`, maxWaitTimeInMs: 50 });
@@ -255,7 +256,7 @@ describe('PartitionTransactions', () => {
     for (let offset = 0; offset < 20; offset += 1) {
       owner.write(offset, [record(String(offset))]);
       if (offset % 4 === 3) {
-        // somebody fences it amid its transactions, as a successor would that is gone again at once
+        // It is fenced between its transactions, as by a successor that ends at once.
         const intruder = stockKafka.producer({
           transactionalId: `${prefix}group-${prefix}input-0`,
           maxInFlightRequests: 1,
@@ -277,7 +278,7 @@ describe('PartitionTransactions', () => {
   });
 
   it.each([
-    // the broker looks every ten seconds for what has lasted longer than it may
+    // The broker looks every ten seconds for transactions above their time-out.
     ['gives up what lasts long', 25_000],
     ['does not answer in time', 300_000],
   ])('writes less at a time where the broker %s, as over a slow line', async (_how, lastsMs) => {
@@ -397,7 +398,7 @@ describe('PartitionTransactions', () => {
     };
     try {
       owner.progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');
-      await eventually('it says so', () => owner.transactions.problem !== undefined);
+      await eventually('it says so', () => owner.transactions.commitProblem !== undefined);
     } finally {
       Broker.prototype.txnOffsetCommit = txnOffsetCommit;
     }
@@ -408,11 +409,11 @@ describe('PartitionTransactions', () => {
       throw new TypeError('the answer is lost');
     };
     await untilCommitted(1);
-    await eventually('it works again', () => owner.transactions.problem === undefined);
+    await eventually('it works again', () => owner.transactions.commitProblem === undefined);
     expect(Broker.prototype.endTxn).toBe(endTxn);
   });
 
-  /** Of the dead letters; returns once the broker goes by it. */
+  /** Sets the limit of the dead-letter topic; returns once the broker applies it. */
   const setMaxMessageBytes = async (bytes: number): Promise<void> => {
     const setting = { name: 'max.message.bytes', value: String(bytes) };
     const topic = { type: ConfigResourceTypes.TOPIC, name: `${prefix}dead-letters` };
@@ -444,7 +445,7 @@ describe('PartitionTransactions', () => {
   });
 
   it('waits for a topic that refuses even small records, and holds back no other machine', async () => {
-    // room for the markers of transactions alone
+    // room for transaction markers alone
     await setMaxMessageBytes(100);
     const owner = new Owner();
     await owner.takes(2);
@@ -455,7 +456,7 @@ describe('PartitionTransactions', () => {
     owner.write(1, [record('one', 'outcomes', 'M-2')]);
     await eventually('the other is committed', () => owner.ends.includes('1 committed'));
     const problemOf = (name: string) =>
-      owner.health.all().find(({ topic }) => topic === `${prefix}${name}`)?.problem;
+      owner.health.writtenTopics().find(({ topic }) => topic === `${prefix}${name}`)?.problem;
     await eventually('the topic is named', () => problemOf('dead-letters') !== undefined);
     expect(problemOf('dead-letters')).toContain('larger than max.message.bytes allows');
     expect(problemOf('outcomes')).toBeUndefined();

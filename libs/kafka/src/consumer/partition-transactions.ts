@@ -13,6 +13,7 @@ import {
   refusalOf,
 } from '../producer/outbound-record.js';
 import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from '../producer/transactional-writer.js';
+import type { CommitInterval } from './commit-interval.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { formatOffsetMetadata } from './offset-metadata.js';
 import type { PartitionProgress } from './partition-progress.js';
@@ -33,14 +34,14 @@ const SPLIT_FACTOR = 8;
  * Brokers abort a long transaction, for example under a quota or over a slow line. After a failure that took this
  * long, records are sent compressed in smaller transactions, which grow while they take less than a quarter of it.
  */
-const LONG_MS = 10_000;
+const LONG_TRANSACTION_MS = 10_000;
 /**
  * Brokers look every ten seconds for transactions to abort: one that takes longer is most likely aborted, while
  * kafkajs resends its records for minutes. The progress read after the next fence shows whether it was committed.
  */
-const GIVEN_UP_MS = TRANSACTION_TIMEOUT_MS + 10_000;
+const TRANSACTION_DEADLINE_MS = TRANSACTION_TIMEOUT_MS + 10_000;
 /** Interval of checks for progress without an entry: transaction markers, or messages finished by earlier owners. */
-const LOOK_MS = 500;
+const OFFSET_CHECK_MS = 500;
 
 interface TransactionOptions {
   kafka: KafkaClient;
@@ -56,7 +57,7 @@ interface TransactionOptions {
 /** Receives the commits of a partition, and the end of each entry. */
 export interface TransactionListener {
   /** Called once with the progress of earlier owners; undefined if the partition no longer exists. */
-  progressRead(left: CommittedProgress | undefined): void;
+  progressRead(earlierProgress: CommittedProgress | undefined): void;
   offsetCommitted(offset: number): void;
   entryCommitted(entry: TransactionEntry): void;
   /** The partition is revoked before the entry is known to be committed: the next owner repeats its messages. */
@@ -81,9 +82,9 @@ export class PartitionTransactions {
   private readonly logger = new Logger('Transactions');
   private readonly closing = new AbortController();
   private readonly writerId = randomUUID().slice(0, 8);
-  private count = 0;
-  private readonly waiting: PendingEntries;
-  private lastMs = -Infinity;
+  private transactionCount = 0;
+  private readonly pending: PendingEntries;
+  private lastBeginMs = -Infinity;
   /** The transaction that is being written, or may have been committed. */
   private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
   /** Limits the records sent together: lower while a topic with a lower limit has refused them. */
@@ -93,14 +94,14 @@ export class PartitionTransactions {
   private wake: () => void = () => undefined;
   /** Callers of {@link commitPending}: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
-  private readonly opening = new ConsecutiveFailures();
+  private readonly beginFailures = new ConsecutiveFailures();
   /** Failed commits of an offset alone, for which no topic is at fault. */
-  private readonly offsetCommits = new ConsecutiveFailures();
+  private readonly offsetCommitFailures = new ConsecutiveFailures();
   private offsetNotBeforeMs = -Infinity;
   private resolveFenced: () => void = () => undefined;
   /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
   readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));
-  private readonly living: Promise<void>;
+  private readonly running: Promise<void>;
 
   constructor(
     private readonly topic: string,
@@ -109,14 +110,16 @@ export class PartitionTransactions {
     private readonly options: TransactionOptions,
     private readonly listener: TransactionListener,
   ) {
-    this.waiting = new PendingEntries(progress);
-    this.living = this.live();
+    this.pending = new PendingEntries(progress);
+    this.running = this.runUntilRevoked();
   }
 
   /** Why commits have been failing, for `/health/ready`; undefined while they succeed. */
-  get problem(): string | undefined {
+  get commitProblem(): string | undefined {
     const nowMs = realNowMs();
-    return this.opening.problem(nowMs) ?? this.offsetCommits.problem(nowMs);
+    return (
+      this.beginFailures.lastingProblem(nowMs) ?? this.offsetCommitFailures.lastingProblem(nowMs)
+    );
   }
 
   addToTransaction(entry: TransactionEntry): void {
@@ -124,15 +127,15 @@ export class PartitionTransactions {
       this.listener.entryDropped(entry);
       return;
     }
-    const { mayGoSooner } = this.waiting;
-    this.waiting.addEntry(entry, realNowMs());
+    const { mayGoSooner } = this.pending;
+    this.pending.addEntry(entry, realNowMs());
     // An entry that joins others is committed with them: waking for each of thousands would cost as much as they do.
-    if (mayGoSooner || this.waiting.isFull) this.wake();
+    if (mayGoSooner || this.pending.isFull) this.wake();
   }
 
   /** Resolves once all entries so far are committed, except those whose topic takes no records. */
   async commitPending(): Promise<void> {
-    if (this.waiting.isEmpty && this.uncertain === undefined) return;
+    if (this.pending.isEmpty && this.uncertain === undefined) return;
     const idle = new Promise<void>((resolve) => this.whenIdle.push(resolve));
     this.wake();
     await idle;
@@ -144,9 +147,9 @@ export class PartitionTransactions {
     this.options.health.forgetWriter(this);
     this.resolveFenced();
     this.wake();
-    for (const entry of this.waiting.removeAll()) this.listener.entryDropped(entry);
-    await this.living;
-    for (const entry of [...(this.uncertain?.entries ?? []), ...this.waiting.removeAll()])
+    for (const entry of this.pending.removeAll()) this.listener.entryDropped(entry);
+    await this.running;
+    for (const entry of [...(this.uncertain?.entries ?? []), ...this.pending.removeAll()])
       this.listener.entryDropped(entry);
     this.uncertain = undefined;
     this.resolveIdle();
@@ -156,10 +159,10 @@ export class PartitionTransactions {
     return this.closing.signal.aborted;
   }
 
-  private async live(): Promise<void> {
+  private async runUntilRevoked(): Promise<void> {
     while (!this.isClosing()) {
       try {
-        await this.round();
+        await this.fenceAndCommit();
       } catch (error) {
         if (!this.isClosing()) await this.backOff(error);
       }
@@ -169,13 +172,13 @@ export class PartitionTransactions {
   private async backOff(error: unknown): Promise<void> {
     const { topic, partition } = this;
     const why = describeKafkaFailure(error, { right: 'Write' });
-    const attempt = this.opening.failed(realNowMs(), why);
+    const attempt = this.beginFailures.recordFailure(realNowMs(), why);
     this.logger.warn({ msg: 'transactions not begun', topic, partition, attempt, error: why });
     await realDelayMs(backOffMs(attempt, BACK_OFF), this.closing.signal).catch(() => undefined);
   }
 
   /** Fences, reads the progress, and runs transactions until the partition is revoked or must be fenced again. */
-  private async round(): Promise<void> {
+  private async fenceAndCommit(): Promise<void> {
     const { kafka, groupId, committedOffsets, mayFence } = this.options;
     const { topic, partition } = this;
     const { signal } = this.closing;
@@ -187,16 +190,19 @@ export class PartitionTransactions {
       // If the session has ended meanwhile, this may have fenced a later owner, whose results must stand.
       if (!mayFence()) return;
       this.resolveFenced();
-      const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
-      this.opening.succeeded();
-      this.resolveUncertain(left);
-      this.committedTo = left?.begin ?? -1;
-      if (!this.isProgressRead) this.listener.progressRead(left);
+      const earlierProgress = await abortable(
+        committedOffsets.fetchProgress(topic, partition),
+        signal,
+      );
+      this.beginFailures.recordSuccess();
+      this.resolveUncertain(earlierProgress);
+      this.committedTo = earlierProgress?.begin ?? -1;
+      if (!this.isProgressRead) this.listener.progressRead(earlierProgress);
       this.isProgressRead = true;
       // Also when it was committed although the answer was lost.
-      if (!this.hasMoved()) this.offsetCommits.succeeded();
+      if (!this.canMoveOffset()) this.offsetCommitFailures.recordSuccess();
       let goesOn = true;
-      while (goesOn && (await this.untilDue())) goesOn = await this.writeNext(writer);
+      while (goesOn && (await this.untilDue())) goesOn = await this.commitNext(writer);
     } finally {
       await writer.closeWriter();
     }
@@ -206,19 +212,19 @@ export class PartitionTransactions {
   private async untilDue(): Promise<boolean> {
     while (!this.isClosing()) {
       const nowMs = realNowMs();
-      const firstMs = this.waiting.dueMs(nowMs);
-      const lingers = this.whenIdle.length === 0 && !this.waiting.isFull;
-      const intervalEndMs = this.lastMs + this.options.interval.intervalMs;
+      const firstMs = this.pending.dueMs(nowMs);
+      const lingers = this.whenIdle.length === 0 && !this.pending.isFull;
+      const intervalEndMs = this.lastBeginMs + this.options.interval.intervalMs;
       const dueMs = lingers ? Math.max(firstMs + LINGER_MS, intervalEndMs) : firstMs;
       if (dueMs <= nowMs) return true;
       if (firstMs > nowMs) this.resolveIdle();
       if (firstMs === Infinity && this.mayMoveOffset()) return true;
-      await this.sleep(Math.min(dueMs - nowMs, LOOK_MS));
+      await this.sleepUntilWoken(Math.min(dueMs - nowMs, OFFSET_CHECK_MS));
     }
     return false;
   }
 
-  private async sleep(ms: number): Promise<void> {
+  private async sleepUntilWoken(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = afterRealMs(ms, resolve);
       this.wake = () => {
@@ -229,28 +235,28 @@ export class PartitionTransactions {
   }
 
   /** Whether the committed offset can advance without an entry. */
-  private hasMoved(): boolean {
+  private canMoveOffset(): boolean {
     const { offset = -1 } = this.progress.positionAfter() ?? {};
     return offset > Math.max(this.committedTo, 0);
   }
 
   private mayMoveOffset(): boolean {
-    return this.offsetNotBeforeMs <= realNowMs() && this.hasMoved();
+    return this.offsetNotBeforeMs <= realNowMs() && this.canMoveOffset();
   }
 
   /** Returns whether to continue; otherwise the partition is fenced again. */
-  private async writeNext(writer: TransactionalWriter): Promise<boolean> {
-    const { entries, place } = this.waiting.takeForTransaction(realNowMs());
+  private async commitNext(writer: TransactionalWriter): Promise<boolean> {
+    const { entries, place } = this.pending.takeForTransaction(realNowMs());
     if (entries.length === 0 && !this.mayMoveOffset()) return true;
-    this.count += 1;
-    const id = `${this.writerId}.${this.count}`;
-    this.lastMs = realNowMs();
-    this.options.interval.transactionBegins(this, this.lastMs);
+    this.transactionCount += 1;
+    const id = `${this.writerId}.${this.transactionCount}`;
+    this.lastBeginMs = realNowMs();
+    this.options.interval.transactionBegins(this, this.lastBeginMs);
     this.uncertain = { id, entries };
     try {
       const { topic, partition, maxBatchBytes } = this;
       const records = entries.flatMap((entry) => entry.records);
-      const isCompressed = this.waiting.isSlow || entries.some((entry) => entry.isCompressed);
+      const isCompressed = this.pending.isSlow || entries.some((entry) => entry.isCompressed);
       const offset = place && {
         ...{ partition, offset: String(place.offset) },
         metadata: formatOffsetMetadata(id, place),
@@ -260,22 +266,22 @@ export class PartitionTransactions {
         topics: [{ topic, partitions: [offset] }],
       };
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
-      await abortable(unlessGivenUp(written), this.closing.signal);
+      await abortable(withinDeadline(written), this.closing.signal);
     } catch (error) {
-      return this.failed(id, entries, error);
+      return this.handleFailure(id, entries, error);
     }
     this.uncertain = undefined;
     if (place !== undefined) {
-      this.offsetCommits.succeeded();
+      this.offsetCommitFailures.recordSuccess();
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
     }
-    this.committed(entries, realNowMs() - this.lastMs < LONG_MS / 4);
+    this.entriesCommitted(entries, realNowMs() - this.lastBeginMs < LONG_TRANSACTION_MS / 4);
     return true;
   }
 
-  private committed(entries: readonly TransactionEntry[], isFast = false): void {
-    this.waiting.transactionCommitted(entries, isFast);
+  private entriesCommitted(entries: readonly TransactionEntry[], isFast = false): void {
+    this.pending.transactionCommitted(entries, isFast);
     this.maxBatchBytes = MAX_BATCH_BYTES;
     this.options.health.writeSucceeded(this, topicsOf(entries));
     for (const entry of entries) {
@@ -288,27 +294,29 @@ export class PartitionTransactions {
     }
   }
 
-  private failed(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
+  private handleFailure(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
     this.uncertain = undefined;
     const refusal = refusalOf(error);
-    if (refusal !== undefined && this.refused(entries, refusal)) return true;
+    if (refusal !== undefined && this.handleRefusal(entries, refusal)) return true;
     this.uncertain = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
     const suspects =
-      refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
+      refusal?.topic === undefined
+        ? this.options.health.suspectTopics(this, topics)
+        : [refusal.topic];
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
     const nowMs = realNowMs();
     const attempt =
       entries.length === 0
-        ? this.offsetCommits.failed(nowMs, why)
+        ? this.offsetCommitFailures.recordFailure(nowMs, why)
         : this.options.health.writeFailed(this, topics, suspects, why);
     const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
     if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
-    else this.waiting.transactionFailed(entries, untilMs);
-    if (entries.length > 0 && nowMs - this.lastMs >= LONG_MS) {
-      this.waiting.transactionLastedLong(entries);
+    else this.pending.transactionFailed(entries, untilMs);
+    if (entries.length > 0 && nowMs - this.lastBeginMs >= LONG_TRANSACTION_MS) {
+      this.pending.transactionLastedLong(entries);
     }
     this.logger.warn({
       msg: 'not committed, will try again',
@@ -322,9 +330,12 @@ export class PartitionTransactions {
    * entries. If entries cannot be separated, first fewer records are sent together; then the largest entry is at
    * fault, or the next once that has a leaner form. Returns false if the topic is at fault.
    */
-  private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): boolean {
-    if (this.waiting.canPart(entries)) {
-      this.waiting.returnToFront(entries, Math.ceil(entries.length / 2));
+  private handleRefusal(
+    entries: readonly TransactionEntry[],
+    refusal: RecordRefusedError,
+  ): boolean {
+    if (this.pending.canPart(entries)) {
+      this.pending.returnToFront(entries, Math.ceil(entries.length / 2));
       return true;
     }
     const isOfTopic = ({ topic }: OutboundRecord): boolean => topic === refusal.topic;
@@ -332,7 +343,7 @@ export class PartitionTransactions {
     const sizes = refused.map(byteLength);
     if (sizes.length > 1 && sizes.some((bytes) => 2 * bytes <= this.maxBatchBytes)) {
       this.maxBatchBytes /= SPLIT_FACTOR;
-      this.waiting.returnToFront(entries, 1);
+      this.pending.returnToFront(entries, 1);
       return true;
     }
     const suspects =
@@ -340,27 +351,27 @@ export class PartitionTransactions {
     const [largest] = suspects.toSorted((one, other) => other.bytes - one.bytes);
     if (largest === undefined) return true;
     if (largest.makeLeaner(refusal)) {
-      this.waiting.returnToFront(entries, 1);
+      this.pending.returnToFront(entries, 1);
       return true;
     }
     if (sizes.length > 0 && sizes.every((bytes) => bytes <= SMALL_BYTES)) return false;
     // The replacement is committed before the entries behind it.
-    const behind = this.waiting.removeAll();
-    this.waiting.returnToEnd(entries.filter((entry) => entry !== largest));
+    const behind = this.pending.removeAll();
+    this.pending.returnToEnd(entries.filter((entry) => entry !== largest));
     this.listener.entryRefused(largest, refusal);
-    this.waiting.returnToEnd(behind);
+    this.pending.returnToEnd(behind);
     return true;
   }
 
-  private resolveUncertain(left: CommittedProgress | undefined): void {
+  private resolveUncertain(earlierProgress: CommittedProgress | undefined): void {
     const { uncertain } = this;
     this.uncertain = undefined;
     if (uncertain === undefined) return;
-    if (left?.transaction === uncertain.id) {
-      this.listener.offsetCommitted(left.begin);
-      this.committed(uncertain.entries);
+    if (earlierProgress?.transaction === uncertain.id) {
+      this.listener.offsetCommitted(earlierProgress.begin);
+      this.entriesCommitted(uncertain.entries);
     } else {
-      this.waiting.returnToFront(uncertain.entries);
+      this.pending.returnToFront(uncertain.entries);
     }
   }
 
@@ -370,37 +381,10 @@ export class PartitionTransactions {
 }
 
 /** @throws the error of the write, or an Error if it takes too long */
-async function unlessGivenUp(written: Promise<void>): Promise<void> {
-  if (await withDeadline(written, GIVEN_UP_MS)) return written;
-  const limit = `${GIVEN_UP_MS / 1000} s`;
+async function withinDeadline(written: Promise<void>): Promise<void> {
+  if (await withDeadline(written, TRANSACTION_DEADLINE_MS)) return written;
+  const limit = `${TRANSACTION_DEADLINE_MS / 1000} s`;
   throw new Error(
     `Kafka has not ended it within ${limit}: a slow line, a quota, or a broker that hangs`,
   );
-}
-
-const BUSY_MS = 1000;
-/** As many busy partitions commit at the configured interval: each commit costs about a millisecond of CPU. */
-const FEW_PARTITIONS = 12;
-const MOST_STRETCHED = 2.5;
-
-/** Interval between the transactions of a partition: longer while many partitions are busy. */
-export class CommitInterval {
-  private readonly beganMs = new Map<object, number>();
-
-  /** @param baseMs real milliseconds with few busy partitions */
-  constructor(private readonly baseMs: number) {}
-
-  transactionBegins(partition: object, nowMs: number): void {
-    this.beganMs.delete(partition);
-    this.beganMs.set(partition, nowMs);
-    for (const [other, atMs] of this.beganMs) {
-      if (atMs > nowMs - BUSY_MS) break;
-      this.beganMs.delete(other);
-    }
-  }
-
-  get intervalMs(): number {
-    const stretch = this.beganMs.size / FEW_PARTITIONS;
-    return this.baseMs * Math.min(MOST_STRETCHED, Math.max(1, stretch));
-  }
 }

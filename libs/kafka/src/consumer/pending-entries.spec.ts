@@ -8,7 +8,7 @@ const OUTCOMES = 'outcomes';
 const DEAD_LETTERS = 'dead-letters';
 
 describe('PendingEntries', () => {
-  /** As the progress of a partition would answer; undefined items where more than one is done. */
+  /** As a partition's progress answers; undefined items where more than one is done. */
   let room: { upTo: number; items: number };
   let waiting: PendingEntries;
 
@@ -202,7 +202,7 @@ describe('PendingEntries', () => {
     const found = [waiting.isSlow];
     waiting.transactionLastedLong(entries.slice(0, 1));
     found.push(waiting.isSlow);
-    // from one entry to the 2,000 that go together at most
+    // from one entry to the limit of 2,000
     for (let fast = 0; fast < 11; fast += 1) waiting.transactionCommitted(entries, true);
     expect([...found, waiting.isSlow]).toEqual([false, true, false]);
   });

@@ -72,11 +72,11 @@ export class PendingEntries {
   private bytes = 0;
   private firstMs = 0;
   /** Limit of entries in a transaction: lower while a refused one is bisected. */
-  private most = MAX_ENTRIES;
+  private maxEntries = MAX_ENTRIES;
   /** Limit of entries that end in time: lower over a slow line, or under a quota. */
-  private mostInTime = MAX_ENTRIES;
+  private maxEntriesInTime = MAX_ENTRIES;
   /** End of each topic set's back-off; undefined while all go together. */
-  private failing: Map<string, number> | undefined;
+  private backOffEndMs: Map<string, number> | undefined;
   /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
@@ -88,16 +88,16 @@ export class PendingEntries {
 
   /** Whether the next entry may be due before the waiting ones: none waits, or they are held back. */
   get mayGoSooner(): boolean {
-    return this.isEmpty || this.blockedUntilMs !== undefined || this.failing !== undefined;
+    return this.isEmpty || this.blockedUntilMs !== undefined || this.backOffEndMs !== undefined;
   }
 
   /** Whether some of the entries may be committed without the others. */
   canPart(entries: readonly TransactionEntry[]): boolean {
-    return entries.length > 1 && entries.length <= this.most;
+    return entries.length > 1 && entries.length <= this.maxEntries;
   }
 
   get isFull(): boolean {
-    return this.entries.length >= this.most || this.bytes >= MAX_BATCH_BYTES;
+    return this.entries.length >= this.maxEntries || this.bytes >= MAX_BATCH_BYTES;
   }
 
   addEntry(entry: TransactionEntry, nowMs: number): void {
@@ -110,15 +110,15 @@ export class PendingEntries {
   /** Time at which the first entry is due, possibly in the past; Infinity if none waits. */
   dueMs(nowMs: number): number {
     if (this.isEmpty) return Infinity;
-    const { failing, blockedUntilMs = -Infinity } = this;
+    const { backOffEndMs, blockedUntilMs = -Infinity } = this;
     if (blockedUntilMs > nowMs) return blockedUntilMs;
-    if (failing === undefined) return this.firstMs;
+    if (backOffEndMs === undefined) return this.firstMs;
     const bySequence = new Map<number | string, number>();
     let earliestMs = Infinity;
     for (const entry of this.entries) {
       const sequences = sequencesOf(entry);
       const atMs = Math.max(
-        failing.get(topicSetOf(entry)) ?? this.firstMs,
+        backOffEndMs.get(topicSetOf(entry)) ?? this.firstMs,
         ...sequences.map((each) => bySequence.get(each) ?? -Infinity),
       );
       for (const each of sequences) bySequence.set(each, atMs);
@@ -133,7 +133,7 @@ export class PendingEntries {
     const chosen = this.chooseWithRoom(next, nowMs);
     const gone = new Set(chosen.entries);
     const isBlocked = next.length > 0 && gone.size === 0;
-    const backOffEndsMs = [...(this.failing?.values() ?? [])].filter((endMs) => endMs > nowMs);
+    const backOffEndsMs = [...(this.backOffEndMs?.values() ?? [])].filter((endMs) => endMs > nowMs);
     this.blockedUntilMs = isBlocked ? Math.min(...backOffEndsMs) : undefined;
     this.entries = this.entries.filter((entry) => !gone.has(entry));
     this.bytes -= chosen.entries.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -143,23 +143,23 @@ export class PendingEntries {
 
   /** Chooses the next entries that have room; if none has, others that make room. */
   private chooseWithRoom(next: TransactionEntry[], nowMs: number): Chosen {
-    const ofNext = this.thoseWithRoom(next);
+    const ofNext = this.entriesWithRoom(next);
     if (next.length === 0 || ofNext.entries.length > 0) return ofNext;
     // The lowest offsets, whose commit makes room, may wait behind more than a transaction takes.
     const upTo = this.progress.positionAfter([])?.upTo;
-    const ofLowest = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo));
+    const ofLowest = this.entriesWithRoom(this.nextOfTopicSet(nowMs, upTo));
     if (ofLowest.entries.length > 0) return ofLowest;
     // Done items may have no room until their message ends, which may be behind more than a transaction takes.
-    return this.thoseWithRoom(this.wholeMessages(nowMs));
+    return this.entriesWithRoom(this.wholeMessages(nowMs));
   }
 
   /** @param isFast a larger transaction would have ended in time */
   transactionCommitted(entries: readonly TransactionEntry[], isFast = true): void {
-    if (isFast) this.mostInTime = Math.min(2 * this.mostInTime, MAX_ENTRIES);
-    this.most = this.mostInTime;
-    if (this.failing === undefined) return;
-    for (const entry of entries) this.failing.delete(topicSetOf(entry));
-    if (this.failing.size === 0) this.failing = undefined;
+    if (isFast) this.maxEntriesInTime = Math.min(2 * this.maxEntriesInTime, MAX_ENTRIES);
+    this.maxEntries = this.maxEntriesInTime;
+    if (this.backOffEndMs === undefined) return;
+    for (const entry of entries) this.backOffEndMs.delete(topicSetOf(entry));
+    if (this.backOffEndMs.size === 0) this.backOffEndMs = undefined;
   }
 
   /**
@@ -167,32 +167,32 @@ export class PendingEntries {
    * it held whole messages, the sets of their ends do.
    */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
-    const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
+    const areWhole = this.backOffEndMs !== undefined && new Set(entries.map(topicSetOf)).size > 1;
     const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;
-    this.failing ??= new Map();
+    this.backOffEndMs ??= new Map();
     const topicSets = new Set(ends.map(topicSetOf));
     const [topicSet = ''] = topicSets;
     // A topic set that has not failed alone is tried alone at once.
-    for (const each of topicSets) this.failing.set(each, areWhole ? untilMs : -Infinity);
-    if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
+    for (const each of topicSets) this.backOffEndMs.set(each, areWhole ? untilMs : -Infinity);
+    if (topicSets.size <= 1) this.backOffEndMs.set(topicSet, untilMs);
   }
 
   /** Brokers abort long transactions: the next ones have half as many entries until they are fast again. */
   transactionLastedLong({ length }: readonly TransactionEntry[]): void {
-    this.mostInTime = Math.min(this.mostInTime, Math.max(1, Math.floor(length / 2)));
-    this.most = Math.min(this.most, this.mostInTime);
+    this.maxEntriesInTime = Math.min(this.maxEntriesInTime, Math.max(1, Math.floor(length / 2)));
+    this.maxEntries = Math.min(this.maxEntries, this.maxEntriesInTime);
   }
 
   /** Whether transactions take long: one entry may hold thousands of outcomes, which gzip shrinks to a twentieth. */
   get isSlow(): boolean {
-    return this.mostInTime < MAX_ENTRIES;
+    return this.maxEntriesInTime < MAX_ENTRIES;
   }
 
   /** @param most limit of entries in a transaction until one is committed */
-  returnToFront(entries: readonly TransactionEntry[], most = this.most): void {
+  returnToFront(entries: readonly TransactionEntry[], most = this.maxEntries): void {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
-    this.most = most;
+    this.maxEntries = most;
     this.blockedUntilMs = undefined;
   }
 
@@ -215,24 +215,25 @@ export class PendingEntries {
    * nor a crash restore an older list.
    */
   private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
-    const { failing } = this;
+    const { backOffEndMs } = this;
     const heldBack = new Set<number | string>();
     const taken: TransactionEntry[] = [];
     let topicSet: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
-      if (failing !== undefined || upTo < Infinity) {
-        const [sequences, its] = [sequencesOf(entry), topicSetOf(entry)];
-        const mayBegin = topicSet === undefined && (failing?.get(its) ?? -Infinity) <= nowMs;
-        const isOfSet = failing === undefined || mayBegin || its === topicSet;
+      if (backOffEndMs !== undefined || upTo < Infinity) {
+        const [sequences, ownSet] = [sequencesOf(entry), topicSetOf(entry)];
+        const mayBegin =
+          topicSet === undefined && (backOffEndMs?.get(ownSet) ?? -Infinity) <= nowMs;
+        const isOfSet = backOffEndMs === undefined || mayBegin || ownSet === topicSet;
         const isBehind = sequences.some((each) => heldBack.has(each));
         if (isBehind || !isOfSet || entry.offsets.some((offset) => offset > upTo)) {
           for (const each of sequences) heldBack.add(each);
           continue;
         }
-        topicSet = its;
+        topicSet = ownSet;
       }
-      const isFull = taken.length >= this.most || bytes + entry.bytes > MAX_BATCH_BYTES;
+      const isFull = taken.length >= this.maxEntries || bytes + entry.bytes > MAX_BATCH_BYTES;
       if (taken.length > 0 && isFull) break;
       taken.push(entry);
       bytes += entry.bytes;
@@ -253,7 +254,7 @@ export class PendingEntries {
       const heldBack = new Set<string>();
       for (const entry of this.entries) {
         const keys = keysOf(entry);
-        const backsOff = (this.failing?.get(topicSetOf(entry)) ?? -Infinity) > nowMs;
+        const backsOff = (this.backOffEndMs?.get(topicSetOf(entry)) ?? -Infinity) > nowMs;
         if (isWhole(entry) && !backsOff && !keys.some((key) => heldBack.has(key))) continue;
         for (const key of keys) heldBack.add(key);
         for (const offset of entry.offsets) ending.delete(offset);
@@ -268,7 +269,7 @@ export class PendingEntries {
     let end = 0;
     for (const [index, entry] of entries.entries()) {
       bytes += entry.bytes;
-      if (end > 0 && (index >= this.most || bytes > MAX_BATCH_BYTES)) break;
+      if (end > 0 && (index >= this.maxEntries || bytes > MAX_BATCH_BYTES)) break;
       for (const offset of entry.offsets) {
         if (entry.isLast) unended.delete(offset);
         else unended.add(offset);
@@ -279,7 +280,7 @@ export class PendingEntries {
   }
 
   /** Chooses the entries that the metadata has room for, and the position that a commit states with them. */
-  private thoseWithRoom(next: TransactionEntry[]): Chosen {
+  private entriesWithRoom(next: TransactionEntry[]): Chosen {
     let entries = next;
     // Trying each number of entries would take seconds for a message with thousands of machines.
     for (let leftOut = 1; ; leftOut *= 2) {

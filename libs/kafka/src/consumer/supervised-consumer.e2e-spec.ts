@@ -8,7 +8,7 @@ import { eventually } from '../testing/wait.js';
 import { SESSION_TIMEOUT_MS } from './group-consumer.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
 
-/** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
+/** Inside kafkajs: to replace a broker's answers by those of a coordinator that moves. */
 interface BrokerClass {
   prototype: {
     heartbeat: (request: { groupId: string; memberId: string }) => Promise<unknown>;
@@ -32,7 +32,7 @@ const NOT_COORDINATOR = 16;
 const COORDINATOR_LOADING = 14;
 const UNKNOWN_MEMBER = 25;
 
-/** A process of a group, with the events it gets. */
+/** A process of a group, with the events that it receives. */
 class Member {
   readonly log: string[] = [];
   readonly consumer: SupervisedConsumer;
@@ -79,7 +79,7 @@ describe('SupervisedConsumer', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const { fetch, heartbeat, joinGroup, offsetCommit, syncGroup } = Broker.prototype;
   const members: Member[] = [];
-  /** Heartbeats without an answer so far: a consumer that is given up waits for it before it disconnects. */
+  /** Unanswered heartbeats: a replaced consumer waits for them before it disconnects. */
   const unanswered: ((error: Error) => void)[] = [];
   const noAnswer = (): Promise<never> => new Promise((_, reject) => unanswered.push(reject));
   const answerAll = (): void => {
@@ -339,7 +339,7 @@ describe('SupervisedConsumer', () => {
     const member = join('A', {
       onBatch: (batch) => {
         const { partition } = batch;
-        // the other one's message has come with the same answer
+        // the other partition's message has come with the same answer
         if (handedOn.length === 0) member.consumer.seek(topic, 1 - partition, 0);
         handedOn.push(...batch.messages.map(({ offset }) => `${partition}/${offset}`));
       },
@@ -398,13 +398,13 @@ describe('SupervisedConsumer', () => {
       await member.untilOwns('0,0,1');
       await remove();
       await member.untilOwns('0,1');
-      expect(member.consumer.unreadable.problem).toContain(deleted);
+      expect(member.consumer.unreadable.readProblem).toContain(deleted);
       await sendWithStock(topic, { partition: 0, value: 'x' });
       await eventually('the other topic is read', () => handedOn.includes(topic));
 
       await create();
       await member.untilOwns('0,0,1');
-      expect(member.consumer.unreadable.problem).toBeUndefined();
+      expect(member.consumer.unreadable.readProblem).toBeUndefined();
       await sendWithStock(deleted, { partition: 0, value: 'x' });
       await eventually('it is read', () => handedOn.includes(deleted));
     });
@@ -414,7 +414,7 @@ describe('SupervisedConsumer', () => {
       await member.untilOwns('0,0,1');
       await remove(topic);
       await member.untilOwns('0');
-      expect(member.consumer.unreadable.problem).toContain(topic);
+      expect(member.consumer.unreadable.readProblem).toContain(topic);
     });
 
     it('waits for one without which no other is to be read, and names it', async () => {

@@ -5,7 +5,7 @@ import type { KafkaClient } from '../client/kafka-port.js';
 import { eventually, nextTurn, until } from '../testing/wait.js';
 import { RevocationBarrier, SessionLease, SupervisedConsumer } from './supervised-consumer.js';
 
-/** A kafkajs consumer that says what the test wants it to. */
+/** A kafkajs consumer whose events the test emits. */
 class TalkingConsumer {
   readonly events = Object.fromEntries(
     ['CRASH', 'GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'REQUEST'].map((name) => [name, name]),
@@ -83,7 +83,7 @@ describe('SupervisedConsumer', () => {
       await nextTurn();
     };
     talking.says('REBALANCING');
-    // another broker's fetches go on for as long as a call lasts
+    // another broker's fetches go on while a call lasts
     await heartbeatIn(4000);
     callsEnd();
     await nextTurn();
@@ -119,7 +119,7 @@ describe('RevocationBarrier', () => {
     barrier = new RevocationBarrier(begin, () => mayLastMs);
   });
 
-  /** What kafkajs makes of the moment before joining: it tries again as long as the group is said to be rebalancing. */
+  /** As kafkajs joins: it retries while the hook throws that the group is rebalancing. */
   const refusal = (): unknown => {
     try {
       barrier.assertDrained();

@@ -102,7 +102,7 @@ export class SupervisedConsumer implements FetchControl {
   async stop(): Promise<void> {
     this.state = 'stopped';
     this.stopping.abort(new Error('the consumer is stopping'));
-    await this.dispose();
+    await this.disconnectConsumer();
   }
 
   pause(topic: string, partition: number): void {
@@ -133,17 +133,19 @@ export class SupervisedConsumer implements FetchControl {
   private async supervise(): Promise<void> {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
-      const end = await this.run().catch((error: unknown) => this.cannotJoin(error));
+      const end = await this.consumeUntilEnd().catch((error: unknown) =>
+        this.describeJoinFailure(error),
+      );
       this.isJoined = false;
       if (this.isStopping()) return;
       this.state = 'broken';
       this.endedBecause = end;
       const msg = 'consumer ended, starting anew';
       this.logger.error({ msg, groupId: this.groupId, why: end });
-      await this.drain();
+      await this.drainBeforeLeave();
       this.barrier.lowerBarrier();
       this.callbacks.onAssigned(new Map());
-      await this.dispose();
+      await this.disconnectConsumer();
       if (realNowMs() - startedMs > HEALTHY_MS) failures = 1;
       const pauseMs = backOffMs(failures, RESTART_BACK_OFF);
       await realDelayMs(pauseMs, this.stopping.signal).catch(() => undefined);
@@ -151,7 +153,7 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** Returns why joining failed, and leaves absent topics out of the next subscription, unless one is needed. */
-  private async cannotJoin(error: unknown): Promise<string> {
+  private async describeJoinFailure(error: unknown): Promise<string> {
     const why = `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`;
     if (!isAbsentTopic(error)) return why;
     try {
@@ -166,28 +168,28 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** Resolves once a topic that the subscription leaves out exists; never resolves if it leaves out none. */
-  private async untilPresent(isCurrent: () => boolean): Promise<string> {
+  private async untilTopicPresent(isCurrent: () => boolean): Promise<string> {
     const { kafka, unreadable, stopping } = this;
     const { absent } = unreadable;
     while (absent.size > 0 && isCurrent()) {
       await realDelayMs(ASK_AGAIN_MS, stopping.signal);
-      const left = await absentTopics(kafka, absent.keys()).catch(() => absent);
-      if (left.size === absent.size || !isCurrent()) continue;
-      unreadable.leaveOut(left);
+      const stillAbsent = await absentTopics(kafka, absent.keys()).catch(() => absent);
+      if (stillAbsent.size === absent.size || !isCurrent()) continue;
+      unreadable.leaveOut(stillAbsent);
       return 'a topic that was left out is there';
     }
     return new Promise(() => undefined);
   }
 
   /** Drains calls before the consumer leaves the group, for as long as the session lasts. */
-  private async drain(): Promise<void> {
+  private async drainBeforeLeave(): Promise<void> {
     // A stop has drained already.
     if (this.isStopping()) return;
     await this.barrier.raiseBarrier().drained;
   }
 
   /** Connects and consumes; resolves with the reason of its end. */
-  private async run(): Promise<string> {
+  private async consumeUntilEnd(): Promise<string> {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createGroupConsumer(this.kafka, this.groupId, {
@@ -201,17 +203,17 @@ export class SupervisedConsumer implements FetchControl {
         this.barrier.assertDrained();
       },
       // A replaced consumer has drained already; it must not hold up its successor.
-      beforeLeave: () => (consumer === this.consumer ? this.drain() : Promise.resolve()),
+      beforeLeave: () => (consumer === this.consumer ? this.drainBeforeLeave() : Promise.resolve()),
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.joinedGeneration = generation;
       },
     });
     this.consumer = consumer;
     this.lease.renew();
-    const { end, stop } = this.watch(consumer, isCurrent);
+    const { end, stop } = this.watchConsumer(consumer, isCurrent);
     try {
       const consuming = this.consume(consumer).then(() => end);
-      return await Promise.race([end, consuming, this.untilPresent(isCurrent)]);
+      return await Promise.race([end, consuming, this.untilTopicPresent(isCurrent)]);
     } finally {
       isOver = true;
       stop();
@@ -219,7 +221,7 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** Listens to a consumer while it is current; `end` resolves with the reason for its replacement. */
-  private watch(
+  private watchConsumer(
     consumer: Consumer,
     isCurrent: () => boolean,
   ): { end: Promise<string>; stop: () => void } {
@@ -262,7 +264,7 @@ export class SupervisedConsumer implements FetchControl {
       if (!isCurrent()) return;
       // The assignment may have waited in the socket while the process was suspended.
       lease.renew(syncSentAtMs);
-      this.joined(memberId, new Map(Object.entries(memberAssignment)));
+      this.acceptAssignment(memberId, new Map(Object.entries(memberAssignment)));
       // Revoked partitions must be known before calls that wait for the session go on.
       callbacks.onMembershipConfirmed();
     });
@@ -270,7 +272,7 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** The coordinator gives a member that it has removed another `memberId`. */
-  private joined(memberId: string, assignment: PartitionAssignment): void {
+  private acceptAssignment(memberId: string, assignment: PartitionAssignment): void {
     this.state = 'running';
     this.barrier.lowerBarrier();
     this.isJoined = true;
@@ -302,7 +304,7 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** kafkajs's disconnect() waits without a limit when the broker is gone. */
-  private async dispose(): Promise<void> {
+  private async disconnectConsumer(): Promise<void> {
     const consumer = this.consumer;
     this.consumer = undefined;
     this.isJoined = false;

@@ -15,14 +15,16 @@ describe('TopicHealth', () => {
 
   const failed = (topics: string[], why = 'gone'): number => {
     const all = new Set(topics);
-    return health.writeFailed(writer, all, health.suspects(writer, all), why);
+    return health.writeFailed(writer, all, health.suspectTopics(writer, all), why);
   };
 
   const problems = (): unknown[] =>
-    health.all().flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
+    health
+      .writtenTopics()
+      .flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
 
   it('suspects the topics that nobody has written to lately, or all where there is no other', () => {
-    const suspects = (...topics: string[]) => health.suspects(writer, new Set(topics));
+    const suspects = (...topics: string[]) => health.suspectTopics(writer, new Set(topics));
     expect(suspects('a', 'b')).toEqual(['a', 'b']);
     health.writeSucceeded(another, ['b']);
     expect(suspects('a', 'b')).toEqual(['a']);
@@ -41,7 +43,10 @@ describe('TopicHealth', () => {
     health.writeSucceeded(another, ['a']);
     expect(problems()).toEqual([['a', 'still gone']]);
     health.writeSucceeded(writer, ['a']);
-    expect([problems(), health.all()]).toEqual([[], [{ topic: 'a', problem: undefined }]]);
+    expect([problems(), health.writtenTopics()]).toEqual([
+      [],
+      [{ topic: 'a', problem: undefined }],
+    ]);
   });
 
   it('takes back what it has suspected of a topic that turns out to be fine', () => {

@@ -29,7 +29,7 @@ export class TopicHealth {
   }
 
   /** Topics of a failed transaction that may be at fault: those that no writer has written to meanwhile. */
-  suspects(writer: object, topics: ReadonlySet<string>): string[] {
+  suspectTopics(writer: object, topics: ReadonlySet<string>): string[] {
     const writtenTopics = [...topics];
     const since = writtenTopics.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
     const sinceMs = Math.min(realNowMs(), ...since.map((each) => each ?? Infinity));
@@ -54,7 +54,7 @@ export class TopicHealth {
       }
       const run = failing.get(writer) ?? new ConsecutiveFailures();
       failing.set(writer, run);
-      attempts = Math.max(attempts, run.failed(realNowMs(), why));
+      attempts = Math.max(attempts, run.recordFailure(realNowMs(), why));
     }
     return attempts;
   }
@@ -63,10 +63,10 @@ export class TopicHealth {
     for (const { failing } of this.topics.values()) failing.delete(writer);
   }
 
-  all(): WrittenTopic[] {
+  writtenTopics(): WrittenTopic[] {
     const nowMs = realNowMs();
     return [...this.topics].map(([topic, { failing }]) => {
-      const problems = [...failing.values()].flatMap((run) => run.problem(nowMs) ?? []);
+      const problems = [...failing.values()].flatMap((run) => run.lastingProblem(nowMs) ?? []);
       return { topic, problem: problems[0] };
     });
   }

@@ -10,10 +10,10 @@ import {
 } from './keyed-state-partition.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-/** A time-out of the client is many times as long. */
+/** The client's time-outs are many times as long. */
 const CLOSE_DEADLINE_MS = 4000;
 const NAME = 'machine-bridge.counts.v1';
-/** Of a process that is no member of its group. */
+/** Of a process that is not a member of its group. */
 const fetchControl: FetchControl = {
   pause: () => undefined,
   resume: () => undefined,
@@ -22,7 +22,7 @@ const fetchControl: FetchControl = {
 
 type Owned = InputState<number> & TransactedState<number>;
 
-/** A partition of a process that is no member of its group. */
+/** A partition of a process that is not a member of its group. */
 function partitionOf(
   kafka: KafkaClient,
   onOwned: (state: Owned) => void = () => undefined,
@@ -69,9 +69,9 @@ describe('a partition of state while Kafka says nothing', () => {
       };
       const kafka = what === 'a connection' ? kafkaOf(() => ({}), ask) : kafkaOf(ask);
       const partition = partitionOf(kafka);
-      partition.start();
+      partition.startRestoring();
       while (asked === 0) await nextTurn();
-      expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+      expect(await withDeadline(partition.closePartition(), CLOSE_DEADLINE_MS)).toBe(true);
     },
   );
 
@@ -84,12 +84,12 @@ describe('a partition of state while Kafka says nothing', () => {
     const whenFenced = new Promise<void>((resolve) => (fenced = resolve));
     const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
     const partition = partitionOf(kafka, undefined, undefined, () => whenFenced);
-    partition.start();
+    partition.startRestoring();
     await nextTurn();
     expect(marks).toBe(0);
     fenced();
     while (marks === 0) await nextTurn();
-    await partition.close();
+    await partition.closePartition();
   });
 
   it('writes another mark when nothing comes up to the one before, and says so while it waits for that', async () => {
@@ -99,15 +99,15 @@ describe('a partition of state while Kafka says nothing', () => {
       marks += 1;
     };
     const partition = partitionOf(kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() })));
-    partition.start();
+    partition.startRestoring();
     await jest.advanceTimersByTimeAsync(29_000);
     expect(marks).toBe(1);
     await jest.advanceTimersByTimeAsync(2000);
     while (marks === 1) await nextTurn();
     expect(partition.isRestored).toBe(false);
     await jest.advanceTimersByTimeAsync(6000);
-    expect(partition.problem).toContain('before its mark');
-    await partition.close();
+    expect(partition.stateProblem).toContain('before its mark');
+    await partition.closePartition();
   });
 });
 
@@ -122,7 +122,7 @@ describe('a partition of state whose keys are shared out over more partitions', 
     const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
       const messages = topicMessages.flatMap((of) => of.messages);
       if (messages.some(({ key }) => String(key).includes('restore-mark'))) rounds += 1;
-      else partition.grow(2);
+      else partition.partitionsAdded(2);
       setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
       return Promise.resolve();
     };
@@ -135,9 +135,9 @@ describe('a partition of state whose keys are shared out over more partitions', 
       onOwned: (state: Owned) => void owned.push(state),
     };
     const partition = new KeyedStatePartition(0, options, fetchControl);
-    partition.start();
+    partition.startRestoring();
     while (rounds < 2) await nextTurn();
-    await partition.close();
+    await partition.closePartition();
     expect(owned).toHaveLength(0);
   });
 });
@@ -153,7 +153,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
   let owned: Owned;
   let whenOwned: () => void;
 
-  /** Kafka takes what goes to the partition itself, and has it read back. */
+  /** Kafka accepts records of the partition itself, and returns them. */
   const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
     if (forbidden && topicMessages.some(({ topic }) => topic === EVENT.topic)) {
       return Promise.reject(new Error(FORBIDDEN));
@@ -193,13 +193,13 @@ describe('a partition of state that Kafka takes no writes of', () => {
       },
     );
     const first = ownedAnew();
-    partition.start();
+    partition.startRestoring();
     await first;
   });
 
   afterEach(async () => {
     Logger.overrideLogger(false);
-    await partition.close();
+    await partition.closePartition();
   });
 
   const ownedAnew = (): Promise<void> => new Promise((resolve) => (whenOwned = resolve));
@@ -224,15 +224,15 @@ describe('a partition of state that Kafka takes no writes of', () => {
 
   it('counts as a problem after some seconds, until a write succeeds', async () => {
     await failToWrite();
-    expect(partition.problem).toBeUndefined();
+    expect(partition.stateProblem).toBeUndefined();
     for (let failures = 2; failures <= 6; failures += 1) await failToWrite();
-    expect(partition.problem).toBe(`${NAME}, partition 0: Error: ${FORBIDDEN}`);
-    // does not touch what may be at fault
+    expect(partition.stateProblem).toBe(`${NAME}, partition 0: Error: ${FORBIDDEN}`);
+    // does not concern the topic that may be at fault
     await owned.commit([['a', 1]], []);
-    expect(partition.problem).toBeDefined();
+    expect(partition.stateProblem).toBeDefined();
     forbidden = false;
     await owned.commit([['a', 1]], [EVENT]);
-    expect(partition.problem).toBeUndefined();
+    expect(partition.stateProblem).toBeUndefined();
     forbidden = true;
     pauses = [];
     await failToWrite();
@@ -242,9 +242,9 @@ describe('a partition of state that Kafka takes no writes of', () => {
   it('counts as a problem no more when nothing has failed for two minutes', async () => {
     for (let failures = 1; failures <= 6; failures += 1) await failToWrite();
     nowMs += 110_000;
-    expect(partition.problem).toBeDefined();
+    expect(partition.stateProblem).toBeDefined();
     nowMs += 10_000;
-    expect(partition.problem).toBeUndefined();
+    expect(partition.stateProblem).toBeUndefined();
   });
 
   it('shows at once what is to be written with what a message leads to, and hands out the record', () => {

@@ -103,14 +103,14 @@ export class KeyedStatePartition<V> {
   ) {}
 
   /** Why the partition cannot be restored or written, for `/health/ready`; undefined while it can. */
-  get problem(): string | undefined {
+  get stateProblem(): string | undefined {
     const nowMs = realNowMs();
-    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
+    const why = this.writing.lastingProblem(nowMs) ?? this.restoring.lastingProblem(nowMs);
     return why && `${this.options.name}, partition ${this.partition}: ${why}`;
   }
 
-  start(): void {
-    this.lifecycle = this.live();
+  startRestoring(): void {
+    this.lifecycle = this.runUntilRevoked();
   }
 
   acceptFetched(messages: readonly KafkaMessage[]): void {
@@ -121,7 +121,7 @@ export class KeyedStatePartition<V> {
   }
 
   /** Restores again if keys are hashed over more partitions than known. */
-  grow(partitions: number): void {
+  partitionsAdded(partitions: number): void {
     // Another broker may not know the new partitions at the next fencing.
     this.fewestPartitions = partitions;
     if (this.partitions === undefined || this.partitions >= partitions) return;
@@ -130,7 +130,7 @@ export class KeyedStatePartition<V> {
     );
   }
 
-  async close(): Promise<void> {
+  async closePartition(): Promise<void> {
     this.closing.abort(new Error(`${this.options.name}/${this.partition} is no longer owned`));
     await this.lifecycle;
   }
@@ -139,27 +139,27 @@ export class KeyedStatePartition<V> {
     return this.closing.signal.aborted;
   }
 
-  private async live(): Promise<void> {
+  private async runUntilRevoked(): Promise<void> {
     while (!this.isClosing()) {
-      const pauseMs = await this.round().then(
-        (failed) => (failed === undefined || this.isClosing() ? 0 : this.notWritten(failed)),
-        (error: unknown) => (this.isClosing() ? 0 : this.notRestored(error)),
+      const pauseMs = await this.restoreAndOwn().then(
+        (failed) => (failed === undefined || this.isClosing() ? 0 : this.backOffWrite(failed)),
+        (error: unknown) => (this.isClosing() ? 0 : this.backOffRestore(error)),
       );
       await this.delay(pauseMs, this.closing.signal).catch(() => undefined);
     }
   }
 
-  /** Returns the real milliseconds to wait, like {@link notWritten}. */
-  private notRestored(error: unknown): number {
+  /** Returns the real milliseconds to wait, like {@link backOffWrite}. */
+  private backOffRestore(error: unknown): number {
     const why = describeKafkaFailure(error, { right: 'Write', topics: [this.options.name] });
-    const failures = this.restoring.failed(realNowMs(), why);
+    const failures = this.restoring.recordFailure(realNowMs(), why);
     this.warn('state not available', why, failures);
     return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
   }
 
-  private notWritten({ error, topics }: FailedWrite): number {
+  private backOffWrite({ error, topics }: FailedWrite): number {
     const why = describeKafkaFailure(error, { right: 'Write', topics });
-    const failures = this.writing.failed(realNowMs(), why, topics);
+    const failures = this.writing.recordFailure(realNowMs(), why, topics);
     this.warn('state not written', why, failures);
     return backOffMs(failures, SLOW_BACK_OFF);
   }
@@ -170,7 +170,7 @@ export class KeyedStatePartition<V> {
   }
 
   /** Returns the write that failed, or undefined once the partition is revoked; throws when a restore fails. */
-  private async round(): Promise<FailedWrite | undefined> {
+  private async restoreAndOwn(): Promise<FailedWrite | undefined> {
     const { name, transactionalIdPrefix, kafka } = this.options;
     const { partition } = this;
     const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
@@ -187,7 +187,7 @@ export class KeyedStatePartition<V> {
       this.restore = restore;
       this.member.resume(name, partition);
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
-      const texts = await restore.finished(signal);
+      const texts = await restore.restoredValues(signal);
       const { format, parse } = this.options;
       return await this.own(new StoredValues(texts, parse, format === undefined), writer);
     } finally {
@@ -216,7 +216,7 @@ export class KeyedStatePartition<V> {
     writer: TransactionalWriter,
   ): Promise<void> {
     const { signal } = this.closing;
-    const texts = await restore.marked(signal);
+    const texts = await restore.valuesAtMark(signal);
     if (repartition.isOver) return;
     const { partitionsBefore } = repartition;
     for (const records of repartition.handOver(texts)) {
@@ -226,8 +226,8 @@ export class KeyedStatePartition<V> {
     // Without the beginning of the log it is unknown which partitions have handed over: do not wait for them.
     if (partitionsBefore !== undefined && partitionsBefore !== this.partitions) return;
     const spans = await abortable(topicSpans(this.options.kafka, this.options.name), signal);
-    const own = spans.find(({ partition }) => partition === this.partition);
-    if (own !== undefined && own.from > 0) restore.endRestore();
+    const ownUntilFailure = spans.find(({ partition }) => partition === this.partition);
+    if (ownUntilFailure !== undefined && ownUntilFailure.from > 0) restore.endRestore();
   }
 
   private async own(
@@ -250,7 +250,7 @@ export class KeyedStatePartition<V> {
       writing,
     );
     const { signal } = owned;
-    this.restoring.succeeded();
+    this.restoring.recordSuccess();
     this.isRestored = true;
     options.onOwned(owned);
     await new Promise<void>((resolve) => {
@@ -325,7 +325,7 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
       throw error;
     }
     for (const { key, value } of written) this.values.put(key, value);
-    this.writing.succeeded(topics);
+    this.writing.recordSuccess(topics);
   }
 
   private toRecord([key, value]: StateChange<V>): StateRecord {

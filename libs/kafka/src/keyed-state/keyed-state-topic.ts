@@ -43,8 +43,8 @@ export class KeyedState<V, H = void> {
   }
 
   /** Why a partition cannot be restored or written, for `/health/ready`; undefined while all can. */
-  get problem(): string | undefined {
-    return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
+  get stateProblem(): string | undefined {
+    return [...this.partitions.values()].map(({ stateProblem }) => stateProblem).find(Boolean);
   }
 
   attachConsumer(member: FetchControl, inputs: StateInputs): void {
@@ -65,7 +65,7 @@ export class KeyedState<V, H = void> {
     for (const [number, state] of this.partitions) {
       if (partitions.includes(number)) continue;
       this.partitions.delete(number);
-      void state.close().then(() => {
+      void state.closePartition().then(() => {
         // kafkajs keeps a pause across assignments; that of a newer assignment must stay.
         if (!this.partitions.has(number)) this.member?.resume(this.name, number);
       });
@@ -79,7 +79,7 @@ export class KeyedState<V, H = void> {
       const options = { ...this.options, onOwned: this.own.bind(this) };
       const state = new KeyedStatePartition(number, options, this.member, fenced);
       this.partitions.set(number, state);
-      state.start();
+      state.startRestoring();
     }
     this.watchGrowth();
   }
@@ -99,7 +99,7 @@ export class KeyedState<V, H = void> {
     if (this.partitions.size === 0) return;
     try {
       const count = await partitionCount(this.options.kafka, topic);
-      for (const state of this.partitions.values()) state.grow(count);
+      for (const state of this.partitions.values()) state.partitionsAdded(count);
     } catch (error) {
       this.logger.warn({ msg: 'partitions not known', topic, error: describeKafkaFailure(error) });
     }
@@ -120,7 +120,7 @@ export class KeyedState<V, H = void> {
     this.stopWatching?.();
     const states = [...this.partitions.values()];
     this.partitions.clear();
-    await Promise.all(states.map((state) => state.close()));
+    await Promise.all(states.map((state) => state.closePartition()));
   }
 }
 

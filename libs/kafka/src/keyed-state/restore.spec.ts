@@ -33,20 +33,20 @@ describe('Restore', () => {
     const earlier = markOf(new Restore('topic', 0));
     const first = [record('M-1', '{"n":1}'), record('M-2', '2'), earlier, record('M-3', 'null')];
     const second = [record('M-1', '{"n":3}'), record(null, '4'), record('M-2', null)];
-    // what comes after the mark is the echo of what the new owner writes
+    // Records after the mark are the new owner's own writes.
     const third = [markOf(restore), record('M-1', '2')];
     const goesOn = [first, second, third, [record('M-1', '3')]].map((records) =>
       restore.acceptRecords(records),
     );
     expect(goesOn).toEqual([true, true, false, false]);
     const values = { 'M-1': '{"n":3}', 'M-3': 'null' };
-    await expect(restore.finished(never)).resolves.toEqual(new Map(Object.entries(values)));
+    await expect(restore.restoredValues(never)).resolves.toEqual(new Map(Object.entries(values)));
   });
 
   it('is not finished before the mark has come', async () => {
     const restore = new Restore('topic', 0);
     const log: string[] = [];
-    const finished = restore.finished(never).then(() => log.push('finished'));
+    const finished = restore.restoredValues(never).then(() => log.push('finished'));
     restore.acceptRecords([record('M-1', '1')]);
     await new Promise((resolve) => setImmediate(resolve));
     log.push('mark comes');
@@ -57,10 +57,10 @@ describe('Restore', () => {
 
   it('ends with the reason of its signal when that aborts first', async () => {
     const controller = new AbortController();
-    const finished = new Restore('topic', 0).finished(controller.signal);
+    const finished = new Restore('topic', 0).restoredValues(controller.signal);
     controller.abort(new Error('no longer owned'));
     await expect(finished).rejects.toThrow('no longer owned');
-    await expect(new Restore('topic', 0).finished(controller.signal)).rejects.toThrow(
+    await expect(new Restore('topic', 0).restoredValues(controller.signal)).rejects.toThrow(
       'no longer owned',
     );
   });
@@ -68,7 +68,7 @@ describe('Restore', () => {
   it('fails once nothing has come for 30 s, and takes nothing more', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     const restore = new Restore('counts', 4);
-    const finished = restore.finished(never);
+    const finished = restore.restoredValues(never);
     jest.advanceTimersByTime(25_000);
     expect(restore.acceptRecords([record('M-1', '1')])).toBe(true);
     jest.advanceTimersByTime(29_000);
@@ -84,7 +84,7 @@ describe('Restore', () => {
 const NAME = 'machine-bridge.counts.v1';
 const KEYS = Array.from({ length: 40 }, (_, index) => `M-${index}`);
 
-/** Partitions as Kafka has them, of which each owner reads its own from the beginning. */
+/** Partitions in Kafka; each owner reads its own from the beginning. */
 class Topic {
   private readonly logs: OutboundRecord[][] = [];
 
@@ -116,7 +116,7 @@ class Topic {
     return { repartition, texts };
   }
 
-  /** Lets the owner of a partition hand over; it dies after so many transactions. */
+  /** Lets the owner of a partition hand over; it dies after this number of transactions. */
   handOver(partition: number, transactions = Infinity): void {
     const { repartition, texts } = this.restore(partition);
     let written = 0;
@@ -168,7 +168,7 @@ describe('Repartition', () => {
   it('leaves each key in the partition it belongs to and nowhere else, whoever dies in between', () => {
     const growth = fc.record({
       more: fc.integer({ min: 1, max: 5 }),
-      // owners that die at once, or having written something, before the others begin
+      // Owners die at once, or after writing something, before the others begin.
       dead: fc.array(fc.record({ partition: fc.nat(20), transactions: fc.nat(1) })),
       order: fc.array(fc.nat(20)),
     });

@@ -44,7 +44,7 @@ export class Restore {
       if (key === null) continue;
       const name = key.toString();
       if (name === MARK_KEY) {
-        if (value?.toString() === this.id) this.passedMark.end();
+        if (value?.toString() === this.id) this.passedMark.complete();
       } else if (this.repartition?.acceptHandOver(name, value) !== true) {
         if (value === null) this.texts.delete(name);
         else this.texts.set(name, value.toString());
@@ -56,24 +56,24 @@ export class Restore {
 
   /** Ends the restore without the records awaited after the mark. */
   endRestore(): void {
-    this.ending.end();
+    this.ending.complete();
   }
 
-  /** Stored values by key once the mark has been read; more may follow. Throws like {@link finished}. */
-  marked(signal: AbortSignal): Promise<Map<string, string>> {
-    return this.reached(this.passedMark, signal);
+  /** Stored values by key once the mark has been read; more may follow. Throws like {@link restoredValues}. */
+  valuesAtMark(signal: AbortSignal): Promise<Map<string, string>> {
+    return this.valuesAt(this.passedMark, signal);
   }
 
   /**
    * Stored values by key. @throws the signal's reason, or an Error when nothing has come for 30 s: the mark may be
    * gone, as in a topic that was recreated or emptied
    */
-  finished(signal: AbortSignal): Promise<Map<string, string>> {
-    return this.reached(this.ending, signal);
+  restoredValues(signal: AbortSignal): Promise<Map<string, string>> {
+    return this.valuesAt(this.ending, signal);
   }
 
-  private async reached(point: Completion, signal: AbortSignal): Promise<Map<string, string>> {
-    const stopWatching = this.silence.start((error) => point.end(error));
+  private async valuesAt(point: Completion, signal: AbortSignal): Promise<Map<string, string>> {
+    const stopWatching = this.silence.startWatching((error) => point.complete(error));
     try {
       await abortable(point.reached, signal);
     } finally {

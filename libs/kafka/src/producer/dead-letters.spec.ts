@@ -31,7 +31,7 @@ interface Sender {
   send: (record: OutboundRecord) => Promise<unknown>;
 }
 
-/** As the transactions of a partition do: what is refused gives way to its leaner form. */
+/** As the transactions of a partition do: a refused record is replaced by its leaner form. */
 async function publish(
   deadLetters: DeadLetters,
   sender: Sender,
@@ -59,7 +59,7 @@ describe('DeadLetters', () => {
   };
   const deadLetters = new DeadLetters(new ManualClock(1_763_680_060_000), 'p1.');
   const notJson = { code: 'invalid-json', detail: 'no JSON', attempts: 0 } as const;
-  /** Of a topic that does not take such records. */
+  /** The refusal of a topic that accepts no such records. */
   const refusing = (isTooLarge: (record: OutboundRecord) => boolean): Sender => ({
     send: (record) =>
       isTooLarge(record)

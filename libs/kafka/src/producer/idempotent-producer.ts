@@ -48,7 +48,7 @@ export class IdempotentProducer {
 
   /** Why records are not written, for `/health/ready`; undefined while they are. */
   get problem(): string | undefined {
-    return this.failing.problem(realNowMs());
+    return this.failing.lastingProblem(realNowMs());
   }
 
   /** Sends after earlier records; resolves with the place. @throws RecordRefusedError, or why it was closed */
@@ -79,7 +79,7 @@ export class IdempotentProducer {
 
   async close(): Promise<void> {
     this.stopping.abort(new Error('the producer is closed'));
-    await this.discard();
+    await this.disconnectProducer();
   }
 
   /** Bisects a batch with refused records. Records of partitions that have acknowledged them are not sent again. */
@@ -89,16 +89,16 @@ export class IdempotentProducer {
   ): Promise<void> {
     const answer = await this.sendUntilAnswered(batch);
     if (!('refusal' in answer)) return;
-    const { left, refusal } = answer;
-    const [only] = left;
+    const { unsent, refusal } = answer;
+    const [only] = unsent;
     if (only === undefined) return;
-    if (left.length === 1) {
+    if (unsent.length === 1) {
       refused.set(only, refusal);
       return;
     }
-    const middle = Math.ceil(left.length / 2);
-    await this.sendBatch(left.slice(0, middle), refused);
-    await this.sendBatch(left.slice(middle), refused);
+    const middle = Math.ceil(unsent.length / 2);
+    await this.sendBatch(unsent.slice(0, middle), refused);
+    await this.sendBatch(unsent.slice(middle), refused);
   }
 
   /**
@@ -109,24 +109,24 @@ export class IdempotentProducer {
     records: readonly OutboundRecord[],
   ): Promise<
     | { place: Omit<RecordPlace, 'topic'> }
-    | { left: readonly OutboundRecord[]; refusal: RecordRefusedError }
+    | { unsent: readonly OutboundRecord[]; refusal: RecordRefusedError }
   > {
-    let left = records;
+    let unsent = records;
     let isCompressed = records.some((record) => mustCompress(byteLength(record)));
     for (;;) {
       this.stopping.signal.throwIfAborted();
       try {
-        const place = await this.sendOnce(left, isCompressed);
-        this.failing.succeeded();
+        const place = await this.sendOnce(unsent, isCompressed);
+        this.failing.recordSuccess();
         return { place };
       } catch (error) {
-        left = unsentOf(left, error);
-        const hasOwnTime = left.some(({ timestamp }) => timestamp !== undefined);
-        const isKeyless = left.some(({ key }) => key === null);
+        unsent = unsentOf(unsent, error);
+        const hasOwnTime = unsent.some(({ timestamp }) => timestamp !== undefined);
+        const isKeyless = unsent.some(({ key }) => key === null);
         const refusal = refusalOf(error, { hasOwnTime, isKeyless });
-        if (refusal === undefined) await this.backOff(left, error);
-        else if (refusal.code !== 'too-large' || left.length > 1 || isCompressed) {
-          return { left, refusal };
+        if (refusal === undefined) await this.backOff(unsent, error);
+        else if (refusal.code !== 'too-large' || unsent.length > 1 || isCompressed) {
+          return { unsent, refusal };
         }
         // A message that fitted into its input compressed may fit compressed.
         isCompressed ||= refusal !== undefined;
@@ -141,7 +141,7 @@ export class IdempotentProducer {
     for (const record of records) assertSendable(record);
     this.producer ??= await this.connect();
     // Closed meanwhile: nothing more may be sent, and only this call can disconnect the new producer.
-    if (this.stopping.signal.aborted) await this.discard();
+    if (this.stopping.signal.aborted) await this.disconnectProducer();
     this.stopping.signal.throwIfAborted();
     const topicMessages = toTopicMessages(records);
     const compression = compressionOf(isCompressed);
@@ -170,14 +170,14 @@ export class IdempotentProducer {
   private async backOff(records: readonly OutboundRecord[], error: unknown): Promise<void> {
     const topics = [...new Set(records.map(({ topic }) => topic))];
     const why = describeKafkaFailure(error, { right: 'Write', topics });
-    const attempt = this.failing.failed(realNowMs(), why);
+    const attempt = this.failing.recordFailure(realNowMs(), why);
     this.logger.warn({ msg: 'Kafka did not take records', topics, attempt, error: why });
-    if (SEQUENCE_LOST.includes(brokerAnswerOf(error) ?? '')) await this.discard();
+    if (SEQUENCE_LOST.includes(brokerAnswerOf(error) ?? '')) await this.disconnectProducer();
     const { signal } = this.stopping;
     await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
   }
 
-  private async discard(): Promise<void> {
+  private async disconnectProducer(): Promise<void> {
     const { producer } = this;
     this.producer = undefined;
     await withDeadline(producer?.disconnect(), DISCONNECT_DEADLINE_MS);

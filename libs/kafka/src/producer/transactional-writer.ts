@@ -82,7 +82,7 @@ export class TransactionalWriter {
 
   /** Commits all records and the offset of their input, or nothing; runs after earlier calls. */
   writeTransaction(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
-    const write = this.previous.then(() => this.transact(records, options));
+    const write = this.previous.then(() => this.runTransaction(records, options));
     this.previous = write.catch(() => undefined);
     return write;
   }
@@ -100,7 +100,7 @@ export class TransactionalWriter {
     if (!hasEnded) void this.previous.then(() => this.producer.disconnect()).catch(() => undefined);
   }
 
-  private async transact(
+  private async runTransaction(
     records: readonly OutboundRecord[],
     { commit, withPlaces, ...together }: WriteOptions,
   ): Promise<void> {

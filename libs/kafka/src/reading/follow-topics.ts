@@ -50,7 +50,7 @@ export async function followTopics(
   let failures = 0;
   while (!signal.aborted) {
     const reading = new FollowAttempt(kafka, topics, positions, options, failures > 0);
-    const why = await reading.run();
+    const why = await reading.follow();
     if (why === undefined) return;
     failures = reading.hasCaughtUp ? 1 : failures + 1;
     onState('down', why);
@@ -79,26 +79,26 @@ class FollowAttempt {
   ) {}
 
   /** Resolves with a description of the failure that ended it; undefined when the signal did. */
-  async run(): Promise<string | undefined> {
+  async follow(): Promise<string | undefined> {
     const { signal } = this.options;
     const topics = this.topics.map(({ topic }) => topic);
-    const leave = onAbort(signal, () => this.ending.end());
+    const leave = onAbort(signal, () => this.ending.complete());
     let stopWatching: (() => void) | undefined;
     try {
       await this.findPlaces();
       if (signal.aborted) return undefined;
       this.setState('restoring', null);
-      stopWatching = this.watch();
+      stopWatching = this.watchSilence();
       await runReader(this.kafka, {
         ...{ topics, ending: this.ending },
         onAssigned: (consumer, assignment) => this.seekAll(consumer, assignment),
         onFetch: (nodeId) => this.fetchAnswered(nodeId),
-        onBatch: (_, batch) => this.take(batch),
+        onBatch: (_, batch) => this.handOverBatch(batch),
       });
       return undefined;
     } catch (error) {
       const missing = missingTopicsOf(error);
-      for (const topic of missing) this.forget(topic);
+      for (const topic of missing) this.forgetPositions(topic);
       // kafkajs reports the error of the first topic that has one.
       const isForThem = missing.length > 0 && isMissingTopic(error);
       const suspects = isForThem ? missing : topics;
@@ -131,7 +131,7 @@ class FollowAttempt {
    * A later topic of that name may be another one, and longer by then. It may also be the same one, unknown to a
    * broker that has just started: better to read all of it again than to miss the beginning of another one.
    */
-  private forget(topic: string): void {
+  private forgetPositions(topic: string): void {
     for (const key of this.positions.keys()) {
       if (key.startsWith(`${topic}/`)) this.positions.delete(key);
     }
@@ -145,16 +145,16 @@ class FollowAttempt {
         if (position !== undefined) consumer.seek({ topic, partition, offset: String(position) });
       }
     }
-    this.sign();
+    this.answerSeen();
   }
 
   private fetchAnswered(nodeId: number): void {
     this.fetches.set(nodeId, (this.fetches.get(nodeId) ?? 0) + 1);
-    this.sign();
+    this.answerSeen();
     this.checkCaughtUp();
   }
 
-  private take(batch: Batch): void {
+  private handOverBatch(batch: Batch): void {
     const { topic, partition } = batch;
     const key = keyOf(topic, partition);
     const fetched = fetchedRecords(batch);
@@ -167,17 +167,19 @@ class FollowAttempt {
       first !== undefined && Number(batch.highWatermark) < (this.targets.get(key) ?? 0);
     if (hasGoneBack) this.positions.delete(key);
     if (hasGoneBack || isShort) {
-      this.ending.end(new Error(`${topic}/${partition} was created anew, or has lost its end`));
+      this.ending.complete(
+        new Error(`${topic}/${partition} was created anew, or has lost its end`),
+      );
       return;
     }
     const records = fetched.map((record) => toStoredRecord(topic, partition, record));
     if (this.ending.isOver) return;
     if (records.length > 0) this.options.onRecords(records);
-    this.pass(topic, partition, Number(batch.lastOffset()) + 1);
+    this.advancePosition(topic, partition, Number(batch.lastOffset()) + 1);
   }
 
-  private pass(topic: string, partition: number, next: number): void {
-    this.sign();
+  private advancePosition(topic: string, partition: number, next: number): void {
+    this.answerSeen();
     const key = keyOf(topic, partition);
     if (next <= (this.positions.get(key) ?? 0)) return;
     this.positions.set(key, next);
@@ -196,13 +198,13 @@ class FollowAttempt {
     this.setState('up', null);
   }
 
-  private sign(): void {
+  private answerSeen(): void {
     this.lastSignMs = realNowMs();
     if (this.state === 'down') this.setState(this.hasCaughtUp ? 'up' : 'restoring', null);
   }
 
-  private watch(): () => void {
-    this.sign();
+  private watchSilence(): () => void {
+    this.answerSeen();
     let checkedMs = realNowMs();
     return everyRealMs(CHECK_MS, () => {
       if (this.ending.isOver) return;
@@ -214,7 +216,7 @@ class FollowAttempt {
       if (lateMs > CHECK_MS) this.lastSignMs = Math.min(nowMs, this.lastSignMs + lateMs);
       const silentMs = nowMs - this.lastSignMs;
       const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;
-      if (silentMs > GIVE_UP_AFTER_MS) this.ending.end(new Error(problem));
+      if (silentMs > GIVE_UP_AFTER_MS) this.ending.complete(new Error(problem));
       else if (silentMs > DOWN_AFTER_MS && this.hasCaughtUp) this.setState('down', problem);
     });
   }

@@ -25,8 +25,9 @@ export async function readSpans(
   spans: readonly TopicSpan[],
   options: ReadOptions,
 ): Promise<void> {
-  const left = spans.filter(({ from, until }) => from < until);
-  if (left.length > 0 && !options.signal.aborted) await new SpanReader(left, options).read(kafka);
+  const nonEmpty = spans.filter(({ from, until }) => from < until);
+  if (nonEmpty.length > 0 && !options.signal.aborted)
+    await new SpanReader(nonEmpty, options).readToEnd(kafka);
 }
 
 /**
@@ -92,36 +93,36 @@ class SpanReader {
   /** Whether `onRecords` is running: the end of the read waits for it. */
   private isDelivering = false;
   private readonly silence = new SilenceWatch(() => {
-    const [span] = this.left;
+    const [span] = this.remaining;
     return `${span?.topic}, partition ${span?.partition}, offset ${this.next}`;
   });
 
-  /** @param left spans that are not empty; removed once read */
+  /** @param remaining spans that are not empty; removed once read */
   constructor(
-    private readonly left: TopicSpan[],
+    private readonly remaining: TopicSpan[],
     private readonly options: ReadOptions,
   ) {
-    this.next = left[0]?.from ?? 0;
+    this.next = remaining[0]?.from ?? 0;
   }
 
   /** Resolves at the end of the last span, or when the signal has aborted. */
-  async read(kafka: KafkaClient): Promise<void> {
+  async readToEnd(kafka: KafkaClient): Promise<void> {
     const end = (error?: Error): void => {
-      if (!this.isDelivering) this.ending.end(error);
+      if (!this.isDelivering) this.ending.complete(error);
     };
     const leave = onAbort(this.options.signal, end);
-    const stopWatching = this.silence.start(end);
+    const stopWatching = this.silence.startWatching(end);
     try {
       await runReader(kafka, {
-        topics: [...new Set(this.left.map(({ topic }) => topic))],
+        topics: [...new Set(this.remaining.map(({ topic }) => topic))],
         ending: this.ending,
         onAssigned: (consumer, assigned) => {
           consumer.pause(
             Object.entries(assigned).map(([topic, partitions]) => ({ topic, partitions })),
           );
-          this.goOn(consumer);
+          this.seekNextSpan(consumer);
         },
-        onBatch: (consumer, batch) => this.take(consumer, batch),
+        onBatch: (consumer, batch) => this.deliverBatch(consumer, batch),
       });
     } finally {
       stopWatching();
@@ -129,29 +130,29 @@ class SpanReader {
     }
   }
 
-  private async take(consumer: Consumer, batch: Batch): Promise<void> {
+  private async deliverBatch(consumer: Consumer, batch: Batch): Promise<void> {
     const { topic, partition } = batch;
     let span: TopicSpan | undefined;
     // A batch may hold several spans of its partition.
-    while (this.left[0] !== span && isOf(this.left[0], topic, partition)) {
-      span = this.left[0];
-      if (this.ending.isOver || !(await this.takeWanted(consumer, batch))) return;
+    while (this.remaining[0] !== span && isOf(this.remaining[0], topic, partition)) {
+      span = this.remaining[0];
+      if (this.ending.isOver || !(await this.deliverSpan(consumer, batch))) return;
       // Counts markers after the last record, unless the span has ended with that.
-      if (this.left[0] === span) this.pass(consumer, Number(batch.lastOffset()));
+      if (this.remaining[0] === span) this.advancePosition(consumer, Number(batch.lastOffset()));
     }
   }
 
   /** Hands over the current span's records; returns whether the read goes on. */
-  private async takeWanted(consumer: Consumer, batch: Batch): Promise<boolean> {
+  private async deliverSpan(consumer: Consumer, batch: Batch): Promise<boolean> {
     const { topic, partition } = batch;
-    const { until = 0 } = this.left[0] ?? {};
+    const { until = 0 } = this.remaining[0] ?? {};
     const records = fetchedRecords(batch)
       .filter(({ position }) => position >= this.next && position < until)
       .map((record) => toStoredRecord(topic, partition, record));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
       if (!(await this.deliver(some))) return false;
-      this.pass(consumer, some.at(-1)?.offset ?? 0);
+      this.advancePosition(consumer, some.at(-1)?.offset ?? 0);
     }
     return true;
   }
@@ -162,31 +163,31 @@ class SpanReader {
     this.isDelivering = true;
     try {
       await onRecords(records);
-      if (signal.aborted) this.ending.end();
+      if (signal.aborted) this.ending.complete();
     } catch (error) {
-      this.ending.end(error as Error);
+      this.ending.complete(error as Error);
     }
     this.isDelivering = false;
     return !this.ending.isOver;
   }
 
   /** Records of the current partition up to this offset have been read. */
-  private pass(consumer: Consumer, offset: number): void {
+  private advancePosition(consumer: Consumer, offset: number): void {
     this.silence.progressSeen();
-    const [span] = this.left;
+    const [span] = this.remaining;
     if (span === undefined || offset < this.next) return;
     this.next = offset + 1;
     if (this.next < span.until) return;
-    this.left.shift();
-    this.next = this.left[0]?.from ?? 0;
+    this.remaining.shift();
+    this.next = this.remaining[0]?.from ?? 0;
     consumer.pause([{ topic: span.topic, partitions: [span.partition] }]);
-    this.goOn(consumer);
+    this.seekNextSpan(consumer);
   }
 
-  private goOn(consumer: Consumer): void {
-    const [span] = this.left;
+  private seekNextSpan(consumer: Consumer): void {
+    const [span] = this.remaining;
     if (span === undefined) {
-      this.ending.end();
+      this.ending.complete();
       return;
     }
     const { topic, partition } = span;

@@ -31,7 +31,7 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
     retry: { initialRetryTime: 100, retries: 5, restartOnFailure: () => Promise.resolve(false) },
   });
   const { CRASH, GROUP_JOIN, FETCH } = consumer.events;
-  consumer.on(CRASH, ({ payload }) => ending.end(payload.error));
+  consumer.on(CRASH, ({ payload }) => ending.complete(payload.error));
   consumer.on(GROUP_JOIN, ({ payload }) => onAssigned(consumer, payload.memberAssignment));
   if (onFetch !== undefined) consumer.on(FETCH, ({ payload }) => onFetch(payload.nodeId));
   const start = async (): Promise<void> => {
@@ -42,7 +42,7 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
       onBatch(consumer, batch);
     await consumer.run({ autoCommit: false, eachBatch });
   };
-  const starting = start().catch((error: unknown) => ending.end(error as Error));
+  const starting = start().catch((error: unknown) => ending.complete(error as Error));
   try {
     await ending.reached;
   } finally {
@@ -52,11 +52,11 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
   }
 }
 
-/** The end of work that runs by callbacks: a promise that {@link end} settles once. */
+/** The end of work that runs by callbacks: a promise that {@link complete} settles once. */
 export class Completion {
   isOver = false;
   private settle: (error: Error | undefined) => void = () => undefined;
-  /** Settled by the first call of {@link end}. */
+  /** Settled by the first call of {@link complete}. */
   readonly reached = new Promise<void>((resolve, reject) => {
     this.settle = (error) => {
       if (error === undefined) resolve();
@@ -64,7 +64,7 @@ export class Completion {
     };
   });
 
-  end(error?: Error): void {
+  complete(error?: Error): void {
     this.isOver = true;
     this.settle(error);
   }
@@ -86,7 +86,7 @@ export class SilenceWatch {
   }
 
   /** Calls `onSilence` each second without progress for 30 s, until the returned function is called. */
-  start(onSilence: (error: Error) => void): () => void {
+  startWatching(onSilence: (error: Error) => void): () => void {
     this.progressSeen();
     return everyRealMs(CHECK_MS, () => {
       if (realNowMs() - this.lastSignMs < SILENCE_MS) return;

@@ -47,7 +47,7 @@ function answersOf(batch: object): unknown[] {
 }
 
 describe('a batch of messages out of one fetch', () => {
-  it('has what kafkajs puts there, and answers in the same way, where nothing is aborted', () => {
+  it("has what kafkajs puts there, and answers in the same way, where nothing is aborted", () => {
     expect(BatchOfOurs).not.toBe(BatchOfKafkajs);
     const fetchedOffset = fc.nat({ max: 20 }).map(String);
     fc.assert(

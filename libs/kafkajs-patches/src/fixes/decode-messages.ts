@@ -211,7 +211,7 @@ async function decodeRecords(
   } else {
     cutter.push(records);
   }
-  return cutter.end();
+  return cutter.endRecords();
 }
 
 /** Bytes of records kept together: few enough not to matter when one of them waits for long. */
@@ -254,29 +254,30 @@ class RecordCutter {
   /** Copies what it keeps of the piece. @throws UnreadableBatchError when the end of a record cannot be found */
   push(piece: Buffer): void {
     let bytes = piece;
-    if (this.long !== undefined) bytes = this.fill(this.long, piece);
+    if (this.long !== undefined) bytes = this.fillLongRecord(this.long, piece);
     else if (this.rest.length > 0) bytes = Buffer.concat([this.rest, piece]);
     this.rest = NOTHING;
     const from = this.cut(bytes);
-    if (from < bytes.length && this.records.length < this.count) this.keep(bytes.subarray(from));
+    if (from < bytes.length && this.records.length < this.count)
+      this.keepRest(bytes.subarray(from));
   }
 
   /** @throws UnreadableBatchError when records are missing */
-  end(): (DecodedRecord | UnreadableRecord)[] {
+  endRecords(): (DecodedRecord | UnreadableRecord)[] {
     const { records, count } = this;
     if (records.length === count) return records;
     throw damaged(`${records.length} of the batch's ${count} records are there`);
   }
 
   /** Returns the bytes after the record. */
-  private fill(long: LongRecord, piece: Buffer): Buffer {
+  private fillLongRecord(long: LongRecord, piece: Buffer): Buffer {
     const taken = Math.min(piece.length, long.length - long.filled);
     piece.copy(long.bytes, long.filled);
     long.filled += taken;
     if (long.filled === long.length) {
       this.long = undefined;
-      if (long.bytes.length < long.length) this.omit(long.bytes, long.length);
-      else this.add(long.bytes, 1);
+      if (long.bytes.length < long.length) this.addOmitted(long.bytes, long.length);
+      else this.addRecords(long.bytes, 1);
     }
     return piece.subarray(taken);
   }
@@ -285,17 +286,17 @@ class RecordCutter {
   private cut(bytes: Buffer): number {
     let from = 0;
     while (this.records.length < this.count) {
-      const { until, sharing } = share(bytes, from, this.count - this.records.length);
+      const { until, sharing } = sharedRecords(bytes, from, this.count - this.records.length);
       if (sharing === 0) break;
       const whole = bytes.subarray(from, until);
-      if (whole.length > MAX_RECORD_BYTES) this.omit(whole, whole.length);
-      else this.add(copyOf(whole), sharing);
+      if (whole.length > MAX_RECORD_BYTES) this.addOmitted(whole, whole.length);
+      else this.addRecords(copyOf(whole), sharing);
       from = until;
     }
     return from;
   }
 
-  private keep(rest: Buffer): void {
+  private keepRest(rest: Buffer): void {
     const length = endOfRecord(rest, 0) ?? 0;
     if (length < LONG_BYTES) {
       this.rest = Buffer.from(rest);
@@ -306,7 +307,7 @@ class RecordCutter {
     this.long = { bytes, length, filled: rest.length };
   }
 
-  private omit(head: Buffer, length: number): void {
+  private addOmitted(head: Buffer, length: number): void {
     const cursor = new Cursor(head, 0);
     const bytes = cursor.varint();
     const { position, timestamp } = new DecodedRecord(head, cursor.at, bytes, this.batch);
@@ -314,7 +315,7 @@ class RecordCutter {
     this.records.push(omittedRecord(position, batch, length, MAX_RECORD_BYTES));
   }
 
-  private add(kept: Buffer, sharing: number): void {
+  private addRecords(kept: Buffer, sharing: number): void {
     const cursor = new Cursor(kept, 0);
     for (let one = 0; one < sharing; one += 1) {
       const length = cursor.varint();
@@ -333,7 +334,11 @@ function copyOf(bytes: Buffer): Buffer {
 }
 
 /** Number of whole records from `from` on that share a copy, and their end. */
-function share(bytes: Buffer, from: number, most: number): { until: number; sharing: number } {
+function sharedRecords(
+  bytes: Buffer,
+  from: number,
+  most: number,
+): { until: number; sharing: number } {
   let [until, sharing] = [from, 0];
   for (; sharing < most; sharing += 1) {
     const end = endOfRecord(bytes, until);

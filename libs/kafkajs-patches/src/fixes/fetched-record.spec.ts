@@ -62,7 +62,7 @@ function byKafkajs(encoded: Buffer, batchContext: BatchContext): KafkajsRecord {
 }
 
 describe('a decoded record', () => {
-  it('says what kafkajs reads, however often it is asked', () => {
+  it("says what kafkajs reads, however often it is asked", () => {
     fc.assert(
       fc.property(recordFields, batch, (fields, batchContext) => {
         const expected = plainRecord(byKafkajs(encodeRecord(fields), batchContext));

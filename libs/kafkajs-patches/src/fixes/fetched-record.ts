@@ -102,7 +102,7 @@ export class DecodedRecord implements FetchedRecord {
 
   get value(): Buffer | null {
     const cursor = this.atKey();
-    cursor.pass();
+    cursor.skipBytes();
     return cursor.bytes();
   }
 
@@ -134,8 +134,8 @@ export class DecodedRecord implements FetchedRecord {
 
   private atHeaders(): Cursor {
     const cursor = this.atKey();
-    cursor.pass();
-    cursor.pass();
+    cursor.skipBytes();
+    cursor.skipBytes();
     return cursor;
   }
 
@@ -190,7 +190,7 @@ export class Cursor {
   }
 
   /** Skips the bytes that {@link bytes} would read. */
-  pass(): void {
+  skipBytes(): void {
     const length = this.varint();
     this.at += Math.max(length, 0);
   }

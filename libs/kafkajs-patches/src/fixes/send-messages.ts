@@ -153,7 +153,7 @@ class Send {
     await cluster.addMultipleTargetTopics(this.request.topicMessages.map(({ topic }) => topic));
     try {
       await cluster.refreshMetadataIfNecessary();
-      this.unsent ??= this.share();
+      this.unsent ??= this.assignToPartitions();
       await this.sendToLeaders(this.unsent);
     } catch (error) {
       this.noteUnsent(error);
@@ -163,7 +163,7 @@ class Send {
     return this.answers;
   }
 
-  private share(): Set<Batch> {
+  private assignToPartitions(): Set<Batch> {
     const { cluster, partitioner } = this.sending;
     const batches = this.request.topicMessages.flatMap(({ topic, messages }) => {
       const partitionMetadata = cluster.findTopicPartitionMetadata(topic);

@@ -7,7 +7,7 @@ import type { TransactionEntry } from '../pending-entries.js';
 
 /** Commits entries at once, or on {@link commit}, without Kafka. */
 export class FakeTransactions implements Transactions {
-  readonly problem = undefined;
+  readonly commitProblem = undefined;
   readonly fenced = Promise.resolve();
   readonly entries: TransactionEntry[] = [];
   isHeldUp = false;
