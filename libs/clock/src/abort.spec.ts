@@ -19,7 +19,7 @@ describe('abortable', () => {
 });
 
 describe('onAbort', () => {
-  it('calls what has not been taken back, once each, whatever came and left before', () => {
+  it('calls each task that was not cancelled once, whatever came and left before', () => {
     const steps = fc.array(fc.record({ task: fc.nat(9), isTakenBack: fc.boolean() }));
     fc.assert(
       fc.property(steps, (taken) => {
@@ -41,7 +41,7 @@ describe('onAbort', () => {
     );
   });
 
-  it('does not call what another has taken back meanwhile', () => {
+  it('does not call a task that another has cancelled meanwhile', () => {
     const ending = new AbortController();
     const called: string[] = [];
     const takeBacks: (() => void)[] = [];
@@ -56,7 +56,7 @@ describe('onAbort', () => {
     expect(called).toEqual(['one']);
   });
 
-  it('listens once for all, and no longer than there is something to do', () => {
+  it('has one listener for all tasks, and none without tasks', () => {
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal]);
     const listeners = (): number => getEventListeners(signal, 'abort').length;
@@ -91,12 +91,12 @@ describe('whenAnyAborts', () => {
     expect(signal.reason).toBe('first');
   });
 
-  it('has aborted where one of them has', () => {
+  it('has aborted if one of them has', () => {
     const { signal } = whenAnyAborts(new AbortController().signal, AbortSignal.abort('before'));
     expect(signal.reason).toBe('before');
   });
 
-  it('leaves no listener behind when it is released, and does not abort any more', () => {
+  it('leaves no listener and does not abort once it is released', () => {
     const one = new AbortController();
     const { signal, release } = whenAnyAborts(one.signal);
     release();
@@ -116,11 +116,11 @@ describe('whenAllAbort', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('has aborted where all of them have', () => {
+  it('has aborted if all of them have', () => {
     expect(whenAllAbort(new Set([AbortSignal.abort()])).signal.aborted).toBe(true);
   });
 
-  it('leaves no listener behind when it is released, and does not abort any more', () => {
+  it('leaves no listener and does not abort once it is released', () => {
     const one = new AbortController();
     const { signal, release } = whenAllAbort(new Set([one.signal]));
     release();

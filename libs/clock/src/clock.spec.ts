@@ -6,7 +6,7 @@ describe('Clock', () => {
     expect(Math.abs(new Clock().nowMs() - realEpochMs())).toBeLessThan(1000);
   });
 
-  it('runs from its origin as many times faster as its speed says', () => {
+  it('runs faster from its origin by the factor of its speed', () => {
     const originSeconds = realEpochMs() / 1000 - 10;
     const elapsed = new Clock({ speed: 60, originSeconds }).nowSeconds() - originSeconds;
     expect(elapsed).toBeGreaterThanOrEqual(599);
@@ -43,7 +43,7 @@ describe('Clock', () => {
 });
 
 describe('ManualClock', () => {
-  it('wakes those whose time has come, and nobody else', async () => {
+  it('wakes only sleepers whose time has come', async () => {
     const clock = new ManualClock();
     clock.set(1000);
     const woken: string[] = [];
@@ -65,7 +65,7 @@ describe('ManualClock', () => {
     expect([clock.nowSeconds(), clock.monotonicMs()]).toEqual([1410, 5_010_000]);
   });
 
-  it('lets go of a sleeper whose signal aborts', async () => {
+  it('forgets a sleeper whose signal aborts', async () => {
     const controller = new AbortController();
     const sleep = new ManualClock().sleepSeconds(1, controller.signal);
     controller.abort(new Error('stopping'));

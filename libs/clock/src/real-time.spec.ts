@@ -15,7 +15,7 @@ describe('withDeadline', () => {
     await expect(withDeadline(new Promise(() => undefined), 1)).resolves.toBe(false);
   });
 
-  it('swallows a failure that comes after the deadline', async () => {
+  it('ignores a failure after the deadline', async () => {
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise((_, reject) => {
       fail = reject;

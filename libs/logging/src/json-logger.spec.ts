@@ -67,7 +67,7 @@ describe('jsonLogger', () => {
     expect(lines).toEqual([]);
   });
 
-  it('keeps lines that the disk has no space for, and lets the process end', async () => {
+  it('keeps lines while the disk is full, and lets the process end', async () => {
     const folder = fs.mkdtempSync(join(tmpdir(), 'logging-'));
     const file = join(folder, 'log');
     const stream = lineStream(fs.openSync(file, 'w'));

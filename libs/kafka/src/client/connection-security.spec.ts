@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../config/test/temporary-files.js';
 import { secureConnections } from './connection-security.js';
 
 describe('the files of the Kafka login', () => {
-  it('are named while nobody can look at them', () => {
+  it('are named while they cannot be read', () => {
     const mounted = temporaryFolder();
     writeFileSync(join(mounted, 'password'), 'hush');
     const { kafka } = loadBridgeSettings({

@@ -31,7 +31,7 @@ describe('describeKafkaFailure', () => {
     );
   });
 
-  it('looks behind the error that reports the last of many tries', () => {
+  it('finds the cause of the error that reports the last of many tries', () => {
     const refused = failure('SASL PLAIN authentication failed', {
       name: 'KafkaJSSASLAuthenticationError',
     });
@@ -39,7 +39,7 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(givenUp)).toContain('KAFKA_SASL_PASSWORD');
   });
 
-  it('says which broker, and leaves the inside of OpenSSL out', () => {
+  it('names the broker, and leaves out the internals of OpenSSL', () => {
     const error = failure('80BC:error:0A000412:SSL routines:rec_layer_s3.c:1601\n', {
       code: 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE',
       broker: 'kafka-1:9093',
@@ -68,7 +68,7 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(error, asked)).toContain(what);
   });
 
-  it('names a topic by itself, and the right that the request takes', () => {
+  it('names a single topic, and the right that the request takes', () => {
     const refused = failure('Not authorized', { type: 'TOPIC_AUTHORIZATION_FAILED' });
     expect(describeKafkaFailure(refused, { right: 'Write', topics: ['events'] })).toBe(
       'a right is missing: Write or Describe on events (TOPIC_AUTHORIZATION_FAILED)',
@@ -79,7 +79,7 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(refused)).toContain('Read, Write or Describe on one of');
   });
 
-  it('takes the topic from the error where that names it, or one it is the cause of', () => {
+  it('takes the topic from the error, or from one that it caused', () => {
     const refused = failure('Not authorized', { type: 'TOPIC_AUTHORIZATION_FAILED' });
     const notWidened = Object.assign(new Error('not widened', { cause: refused }), {
       topic: 'fences',
@@ -106,7 +106,7 @@ describe('describeKafkaFailure', () => {
     expect(either).toContain(ids);
   });
 
-  it('says of another program in the group that one of the two must have another group', () => {
+  it('advises that another program in the group, or the bridge, needs another group', () => {
     const stranger = failure('incompatible', { type: 'INCONSISTENT_GROUP_PROTOCOL' });
     expect(describeKafkaFailure(stranger)).toContain('give one of them another KAFKA_GROUP_ID');
   });
@@ -145,7 +145,7 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(error)).toMatch(/policy.*: a; .*Create.*: b$/);
   });
 
-  it('leaves anything else as it is', () => {
+  it('keeps any other error as it is', () => {
     const error = failure('connect EPERM 127.0.0.1:9092', { code: 'EPERM' });
     expect(describeKafkaFailure(error)).toBe('Error: connect EPERM 127.0.0.1:9092');
     expect(describeKafkaFailure('away')).toBe('away');

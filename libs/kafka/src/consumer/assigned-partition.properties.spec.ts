@@ -210,7 +210,7 @@ describe('AssignedPartition', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
-  it('commits past no unfinished message, holds few of them, and comes to the end, whatever happens', async () => {
+  it('never commits past an unfinished message, holds few messages, and reaches the end, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(log, steps, async (entries, all) => {
         await new Partition(entries).run(all);

@@ -126,7 +126,7 @@ describe('AssignedPartition', () => {
   });
 
   describe('hands over', () => {
-    it('what was fetched, with everything Kafka has of it', () => {
+    it('fetched records with all their fields', () => {
       const handling = new Handling();
       const record = recordAt(5, 30);
       handling.queue.bufferFetched([record]);
@@ -138,7 +138,7 @@ describe('AssignedPartition', () => {
       expect(handling.message(5).revoked).toBe(handling.queue.revoked);
     });
 
-    it('what must be rejected, without the headers that are too many', () => {
+    it('records to be rejected, without excess headers', () => {
       const handling = new Handling();
       const { rejection } = rejected('too-large', 'why');
       const unreadable = { rejection, omittedBytes: undefined };
@@ -182,7 +182,7 @@ describe('AssignedPartition', () => {
       expect(handling.chunks).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
     });
 
-    it('no chunk before the one before it has been taken', async () => {
+    it('a chunk only once the handler has finished with the previous one', async () => {
       const handling = new Handling();
       const chunk = held(handling);
       handling.queue.bufferFetched(recordsUpTo(65));
@@ -226,7 +226,7 @@ describe('AssignedPartition', () => {
     });
   });
 
-  it('goes by what ends a message first, whatever is said of it later', () => {
+  it('counts only the first end of a message', () => {
     const handling = new Handling({ maxUnfinished: 4 });
     expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(true);
     handling.message(1).abandon();
@@ -240,7 +240,7 @@ describe('AssignedPartition', () => {
   });
 
   describe('asks for a pause', () => {
-    it('when too many are unfinished, and once for more when half of them are left', async () => {
+    it('when too many messages are unfinished, and resumes once when half of them are', async () => {
       const handling = new Handling({ maxUnfinished: 6 });
       expect(handling.queue.bufferFetched(recordsAt(0, 1, 2, 3, 4))).toBe(false);
       expect(handling.queue.bufferFetched(recordsAt(5))).toBe(true);
@@ -256,7 +256,7 @@ describe('AssignedPartition', () => {
       expect(handling.queue.bufferFetched(recordsAt(7))).toBe(false);
     });
 
-    it('when too many bytes are unfinished, whether they wait or are under way', async () => {
+    it('when too many bytes are unfinished, waiting or in flight', async () => {
       const handling = new Handling({ maxUnfinishedBytes: 400 });
       handling.queue.pauseHandOver('state');
       expect(handling.queue.bufferFetched([recordAt(0, 300)])).toBe(false);
@@ -270,7 +270,7 @@ describe('AssignedPartition', () => {
       expect(handling.resumed).toBe(1);
     });
 
-    it('when the finished are too far ahead of the lowest unfinished', async () => {
+    it('when finished messages are too far ahead of the lowest unfinished one', async () => {
       const handling = new Handling({ maxSpan: 100 });
       handling.queue.bufferFetched(recordsAt(1000, 1001));
       handling.finish(1001);
@@ -286,7 +286,7 @@ describe('AssignedPartition', () => {
       expect(handling.resumed).toBe(1);
     });
 
-    it('when many have overtaken what waits, but not while they are fewer', async () => {
+    it('when many unfinished messages are overtaken, but not while they are few', async () => {
       const handling = new Handling({ maxUnfinished: 1000, maxOvertaken: 1500 });
       const hundreds = (from: number): number[] =>
         Array.from({ length: 100 }, (_, index) => from + index);
@@ -309,7 +309,7 @@ describe('AssignedPartition', () => {
       expect(handling.queue.progress.overtaken).toBeGreaterThan(700);
     });
 
-    it('no more when everything ended while it was handed over', () => {
+    it('not if all messages ended while they were handed over', () => {
       const handling = new Handling({ maxUnfinished: 3 });
       handling.handler = finishAll;
       expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(false);
@@ -317,7 +317,7 @@ describe('AssignedPartition', () => {
   });
 
   describe('when handling fails', () => {
-    it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
+    it('handles each message of a chunk alone after the handler failed with all', async () => {
       const handling = new Handling();
       handling.handler = () => Promise.reject(new TypeError('a bug'));
       handling.queue.bufferFetched(recordsAt(1, 2));
@@ -330,7 +330,7 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(4);
     });
 
-    it('does not handle anew what has ended, though the handler failed after that', async () => {
+    it('does not handle ended messages again if the handler failed afterwards', async () => {
       const handling = new Handling();
       handling.handler = ([first]) => {
         first?.finish();
@@ -368,7 +368,7 @@ describe('AssignedPartition', () => {
       },
     );
 
-    it('takes for one failure what is said several times of one attempt', async () => {
+    it('counts several failures of one attempt as one', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsAt(1, 2));
       for (let times = 0; times < 3; times += 1) handling.message(1).fail(new TypeError('a bug'));
@@ -379,7 +379,7 @@ describe('AssignedPartition', () => {
       expect(handling.givenUp).toEqual([]);
     });
 
-    it('abandons messages that fail after their partition is lost, and gives none up', async () => {
+    it('abandons messages that fail after their partition was revoked, and gives up none', async () => {
       const handling = new Handling();
       const chunk = held(handling);
       handling.queue.bufferFetched(recordsAt(1, 2));
@@ -390,7 +390,7 @@ describe('AssignedPartition', () => {
       expect(handling.givenUp).toEqual([]);
     });
 
-    it('abandons a message that is given up but not committed when its partition is lost', async () => {
+    it('abandons a message that is given up but not committed when its partition is revoked', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.handler = () => Promise.reject(new TypeError('a bug'));
@@ -402,7 +402,7 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(1);
     });
 
-    it('gives up a message whose records can never be written, again if need be, and does not handle it anew', async () => {
+    it('gives up a message whose records are refused, repeatedly if need be, without handling it again', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.queue.bufferFetched(recordsAt(1));
@@ -420,8 +420,8 @@ describe('AssignedPartition', () => {
     });
   });
 
-  describe('what becomes of a message', () => {
-    it('is written in another form where Kafka refuses it, once', async () => {
+  describe('the end of a message', () => {
+    it('is written in another form, once, if Kafka refuses it', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.queue.bufferFetched(recordsAt(1));
@@ -494,7 +494,7 @@ describe('AssignedPartition', () => {
       expect(handling.handed).toHaveLength(64);
     });
 
-    it('waits for nothing when nothing is under way, and not for what was paused', async () => {
+    it('does not wait if no message is in flight, nor for paused ones', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
@@ -505,7 +505,7 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(2);
     });
 
-    it('lets commit what finished meanwhile, and resumes nothing', async () => {
+    it('lets messages finished meanwhile be committed, and resumes nothing', async () => {
       const handling = new Handling({ maxUnfinished: 2 });
       expect(handling.queue.bufferFetched(recordsAt(1, 2, 3))).toBe(true);
       const closed = handling.queue.closeBuffer(new Error('the bridge is stopping'));
@@ -517,7 +517,7 @@ describe('AssignedPartition', () => {
     });
   });
 
-  it('logs as lost what was deleted before it was fetched, once', () => {
+  it('logs messages deleted before they were fetched, once', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const { queue } = new Handling();
     const fetched = (lastStartOffset: string): void => {
@@ -533,7 +533,7 @@ describe('AssignedPartition', () => {
     expect(lines).toEqual([expect.objectContaining({ partition: 3, offset: 7, until: 12 })]);
   });
 
-  it('keeps nothing of what has ended, however long others wait behind it without a break', async () => {
+  it('keeps nothing of ended messages while others wait behind them for long', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const handling = new Handling({ maxUnfinished: Infinity });

@@ -117,7 +117,7 @@ describe('AssignedPartitions', () => {
     });
   }
 
-  it('fetches again where the first fetch left messages out, whether that is known before it or after', async () => {
+  it('fetches again if the first fetch left messages out, whether that is known before or after', async () => {
     const fetchFrom = (first: number, end: number): void => {
       const records = recordsUpTo(end - first, first).map((it) => ({ ...it, topic: 'c' }));
       fetched({ ...from('c', 0, 9, end), first }, records);
@@ -141,7 +141,7 @@ describe('AssignedPartitions', () => {
     }
   });
 
-  it('takes what is there where the log itself has lost what was to come first', async () => {
+  it('accepts a later first message if the log itself begins later', async () => {
     own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2 });
     const fetch = () => fetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
@@ -153,7 +153,7 @@ describe('AssignedPartitions', () => {
     expect(sought).toEqual(['c/0 2']);
   });
 
-  it('commits past what is no message, and lags behind by nothing, once all before it is finished', async () => {
+  it('commits past offsets without a message, without a lag, once all earlier messages are finished', async () => {
     fetched(from('a', 0, 11, 11), recordsUpTo(10));
     expect(queues.backlog()[0]).toMatchObject({ messages: 10, lag: 11 });
     await finishAll();
@@ -172,7 +172,7 @@ describe('AssignedPartitions', () => {
     expect(queues.backlog()).toHaveLength(4);
   });
 
-  it('commits nothing of what is no message before it is known what is finished already', async () => {
+  it('commits nothing before the progress of earlier owners is read', async () => {
     own('c');
     fetched(from('c', 0, 3, 3), []);
     await nextTurn();
@@ -185,7 +185,7 @@ describe('AssignedPartitions', () => {
     expect(offsets()).toEqual([3]);
   });
 
-  it('hands over nothing before it is known what is finished already, by what was asked for since it owns the partition', async () => {
+  it('hands over nothing before the progress is read, by a request of this assignment', async () => {
     own('c');
     const before = transactions.get('c/0');
     own();
@@ -203,7 +203,7 @@ describe('AssignedPartitions', () => {
     expect(places()).toMatchObject([{ offset: 4 }]);
   });
 
-  it('knows what an earlier owner has done of a message, until that is finished', async () => {
+  it('knows the items that an earlier owner has done of a message, until it is finished', async () => {
     const items = new Map([[0, new Set([1])]]);
     own('c');
     fetched(from('c', 0), recordsUpTo(1));
@@ -215,7 +215,7 @@ describe('AssignedPartitions', () => {
     expect(message?.isItemDone(0)).toBe(true);
   });
 
-  it('knows nothing done of a message of another log, which begins below what was committed', async () => {
+  it('forgets done items of a former log if offsets begin below the committed one', async () => {
     const items = new Map([[3, new Set([1])]]);
     own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2, items });
@@ -225,7 +225,7 @@ describe('AssignedPartitions', () => {
     expect(underWay[3]?.isItemDone(1)).toBe(false);
   });
 
-  it('commits nothing beyond what was handed over, once it is closed', async () => {
+  it('commits nothing beyond the messages handed over, once it is closed', async () => {
     fetched(from('a', 0), recordsUpTo(1));
     await finishAll();
     reassign({ a: [0], c: [0] }, () => true);
@@ -235,7 +235,7 @@ describe('AssignedPartitions', () => {
   });
 
   describe('while calls drain', () => {
-    it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
+    it('hands nothing over, not even of new or recreated partitions, and goes on at once afterwards', async () => {
       fetched(from('a', 0), recordsUpTo(100));
       await finishAll();
       queues.pauseAll();
@@ -254,7 +254,7 @@ describe('AssignedPartitions', () => {
   });
 
   describe('asks for a pause', () => {
-    it('of the partition that is full, and resumes that one alone', async () => {
+    it('of a full partition, and resumes only that one', async () => {
       expect(fetched(from('a', 0), recordsUpTo(2499))).toBe(false);
       expect(fetched(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
       expect(fetched(from('a', 1), recordsUpTo(1))).toBe(false);
@@ -264,7 +264,7 @@ describe('AssignedPartitions', () => {
   });
 
   describe('after a rebalance', () => {
-    it('drops what it no longer owns, commits no more of it, and lets no pause greet it when it returns', async () => {
+    it('drops revoked partitions, commits nothing more of them, and clears their pause', async () => {
       fetched(from('a', 1), recordsUpTo(1));
       fetched(from('b', 3), recordsUpTo(1));
       fetched(from('a', 0), recordsUpTo(3000));
@@ -282,7 +282,7 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 1, offset: 1 }]);
     });
 
-    it('commits no more for what has gone while it stops, and takes nothing new', async () => {
+    it('commits nothing for partitions revoked during a stop, and opens none', async () => {
       fetched(from('a', 0, 1), recordsUpTo(1));
       fetched(from('b', 0, 1), recordsUpTo(1));
       const closed = queues.closeBuffers();
@@ -292,7 +292,7 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'b', offset: 1 }]);
     });
 
-    it('keeps it though a fetch begins before what is committed by now', async () => {
+    it('keeps a partition although a fetch begins below the current committed offset', async () => {
       fetched(from('a', 0, 500), recordsUpTo(100));
       await until(() => underWay.length === 100);
       for (const message of underWay.slice(0, 50)) message.finish();
@@ -306,7 +306,7 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 110 }]);
     });
 
-    it('keeps it though the end that a new leader knows is behind', async () => {
+    it('keeps a partition although a new leader knows an earlier end', async () => {
       fetched(from('a', 0, 100), recordsUpTo(100));
       await until(() => underWay.length === 100);
       for (const message of underWay.splice(0, 50)) message.finish();
@@ -317,7 +317,7 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 100 }]);
     });
 
-    it('keeps it likewise where an earlier owner has committed, and this one nothing', async () => {
+    it('does so also if only an earlier owner has committed', async () => {
       queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
       fetched(from('c', 0, 100), recordsUpTo(50, 50));
       recall('c', 0, { ...inherited(undefined), begin: 50, floor: 50 });
@@ -327,7 +327,7 @@ describe('AssignedPartitions', () => {
       expect(underWay.map(({ revoked }) => revoked.aborted)).not.toContain(true);
     });
 
-    it('starts anew where a fetch begins before what is committed', async () => {
+    it('starts over if a fetch begins below the committed offset', async () => {
       fetched(from('a', 0, 1), recordsUpTo(1));
       await finishAll();
       reassign({ a: [0] });
@@ -336,13 +336,13 @@ describe('AssignedPartitions', () => {
       expect(offsets()).toEqual([0, 1]);
     });
 
-    it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
+    it('ignores a fetch of a partition that was revoked meanwhile', async () => {
       expect(fetched(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
       await finishAll();
       expect(places()).toEqual([]);
     });
 
-    it('hands over nothing of what is newly owned until what it must wait for has come', async () => {
+    it('hands over nothing of a new partition until its progress and state are there', async () => {
       const asked: string[] = [];
       reassign({ a: [0, 1, 2, 3] }, (topic, partition) => {
         asked.push(`${topic}/${partition}`);
@@ -363,7 +363,7 @@ describe('AssignedPartitions', () => {
     });
   });
 
-  describe('when offsets begin before what was committed: the topic is another one now', () => {
+  describe('when offsets begin below the committed one, as in a recreated topic', () => {
     beforeEach(async () => {
       fetched(from('a', 0, 100), recordsUpTo(100));
       await finishAll();
@@ -377,14 +377,14 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
-    it('starts over, whatever an older answer says of its end', () => {
+    it('starts over, even if an older answer has another end', () => {
       queues.endsFetched('a', { partition: 0, highWatermark: '2', lastStableOffset: '2' });
       queues.endOffsetRead('a', 0, 1000);
       queues.bufferFetched(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
     });
 
-    it('gives up what is under way of the old one, though the new one has as many messages', async () => {
+    it('gives up messages in flight of the old topic, even if the new one has as many', async () => {
       fetched(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);
       fetched(from('a', 0, 500), recordsUpTo(2));
@@ -394,7 +394,7 @@ describe('AssignedPartitions', () => {
     });
   });
 
-  it('does not take for another topic what is delivered again from the committed offset on', () => {
+  it('does not start over when messages are redelivered from the committed offset on', () => {
     fetched(from('a', 1, 2), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
@@ -403,7 +403,7 @@ describe('AssignedPartitions', () => {
     expect(underWay).toHaveLength(2);
   });
 
-  it('reports how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {
+  it('reports the backlog: messages fetched and unfinished, and offsets from the lowest unfinished on', async () => {
     const backlog = () => queues.backlog().filter(({ topic }) => topic === 'b');
     const nothing = { topic: 'b', partition: 3, messages: 0, lag: 0 };
     reassign({ b: [3] });
@@ -449,7 +449,7 @@ describe('AssignedPartitions', () => {
     expect(queues.hangingTransactions).toBeUndefined();
   });
 
-  it('resumes a partition once another has fewer messages that others have overtaken', async () => {
+  it('resumes a partition once another has fewer overtaken messages', async () => {
     /** Fetches messages, of which all but the last of each thousand wait; returns whether to pause the partition. */
     const overtake = async (partition: number, thousands: number): Promise<boolean> => {
       let isPaused = false;

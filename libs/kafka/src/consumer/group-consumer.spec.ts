@@ -56,7 +56,7 @@ const subscriptions = fc.dictionary(
 );
 
 describe('coPartitionedAssigner', () => {
-  it('gives each partition of a topic to exactly one of those who asked for the topic', async () => {
+  it('assigns each partition of a topic to exactly one of its subscribers', async () => {
     await fc.assert(
       fc.asyncProperty(subscriptions, async (asked) => {
         const assigned = await assign(partitions, asked);
@@ -75,7 +75,7 @@ describe('coPartitionedAssigner', () => {
     );
   });
 
-  it('keeps partition p of all topics in one process, and shares the partitions out evenly', async () => {
+  it('keeps partition p of all topics in one process, and distributes partitions evenly', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 8 }), async (count) => {
         const names = Array.from({ length: count }, (_, index) => `member-${index}`);
@@ -93,7 +93,7 @@ describe('coPartitionedAssigner', () => {
     );
   });
 
-  it('decides alike in whatever order the members come', async () => {
+  it('does not depend on the order of members', async () => {
     const topics = ['lists', 'states'];
     const forwards = await assign(partitions, { a: topics, b: topics, c: ['lists'] });
     const backwards = await assign(partitions, { c: ['lists'], b: topics, a: topics });
@@ -105,7 +105,7 @@ describe('coPartitionedAssigner', () => {
     });
   });
 
-  it('lets its member offer itself only when nothing is against it, and is not asked for assigning', async () => {
+  it('calls the hook before a join, and not before an assignment', async () => {
     const notYet = new Error('calls are still in flight');
     const obstacles: (Error | undefined)[] = [notYet, undefined];
     const assigner = assignerOf(clusterOf(partitions), () => {
@@ -152,19 +152,19 @@ describe('guardBrokers', () => {
     await cluster.findBroker();
   });
 
-  it('keeps a consumer from leaving the group until calls have drained, each time once', async () => {
+  it('keeps a consumer from leaving the group until calls have drained, once each time', async () => {
     const found = await cluster.findBroker();
     await found.leaveGroup({ memberId: 'A' });
     expect(log).toEqual(['drains', 'A leaves']);
   });
 
-  it('reports in which generation a member asks for its partitions', async () => {
+  it('reports the generation in which a member asks for its partitions', async () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
   });
 
-  it('reports the ends of partitions, also where nothing is fetched of them', async () => {
+  it('reports the ends of partitions, also of empty fetches', async () => {
     const found = await cluster.findBroker();
     await (found.fetch as (request: object) => Promise<unknown>)({
       maxWaitTime: 0,
@@ -195,7 +195,7 @@ describe('answeredInTime', () => {
 
   afterEach(() => jest.useRealTimers());
 
-  it('has the next fetch of the same answered by what came late', async () => {
+  it('answers the next fetch of the same topics with the late answer', async () => {
     const first = fetch(asking('a'));
     await jest.advanceTimersByTimeAsync(2000);
     expect(await first).toEqual({ responses: [] });
@@ -205,7 +205,7 @@ describe('answeredInTime', () => {
     expect(answers).toHaveLength(1);
   });
 
-  it('drops what came late where the next fetch asks for something else', async () => {
+  it('drops the late answer if the next fetch is of other topics', async () => {
     void fetch(asking('a'));
     await jest.advanceTimersByTimeAsync(2000);
     const second = fetch(asking('b'));
@@ -219,7 +219,7 @@ describe('UnreadableTopics', () => {
   const FORBIDDEN = 'forbidden';
   let nowMs = 0;
 
-  it('are left out of fetches but for one every five seconds, and named for as long as they are asked for', async () => {
+  it('are left out of fetches except once every five seconds, and named while they are requested', async () => {
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const unreadable = new UnreadableTopics();
     const type = 'TOPIC_AUTHORIZATION_FAILED';
@@ -302,7 +302,7 @@ describe('UnreadableTopics', () => {
     },
   );
 
-  it('stay so while their broker does not say whether it can read them', async () => {
+  it('remain unreadable while their broker does not answer about them', async () => {
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const unreadable = new UnreadableTopics();
     const type = 'KAFKA_STORAGE_ERROR';
@@ -320,7 +320,7 @@ describe('UnreadableTopics', () => {
     expect(unreadable.readProblem).toContain('a/1 cannot be read');
   });
 
-  it('are logged once, and again where they have been those of another process for a while', async () => {
+  it('are logged once, and again after another process has owned them for a while', async () => {
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const unreadable = new UnreadableTopics();

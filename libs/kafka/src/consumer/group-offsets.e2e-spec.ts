@@ -67,7 +67,7 @@ describe('what a group is done with', () => {
     expect(offsets.map(({ committed }) => committed)).toEqual([null, 3]);
   });
 
-  it('is deleted from a topic that is kept for good, and nothing else', async () => {
+  it('is deleted from a topic without retention, and nothing else is', async () => {
     const topic = await topicOf('compact,delete');
     await deleteCommitted(kafka, groupId, topic);
     expect(await begins(topic)).toEqual([0, 0]);
@@ -93,7 +93,7 @@ describe('what a group is done with', () => {
     expect(limits.map(({ configValue }) => configValue)).toEqual(['-1', '-1']);
   });
 
-  it('stays where the topic is compacted alone, which is said before there is anything to delete', async () => {
+  it('stays in a compacted topic, which is reported before there is anything to delete', async () => {
     const topic = await topicOf('compact');
     const deleting = deleteCommitted(kafka, groupId, topic);
     await expect(deleting).rejects.toThrow(MayNotDeleteError);

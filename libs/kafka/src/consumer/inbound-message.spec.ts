@@ -38,7 +38,7 @@ describe('messages whose values are decoded first', () => {
       return Promise.resolve();
     })(messages as unknown as InboundMessage[]);
 
-  it('are handed over together where none has to wait', async () => {
+  it('are handed over together if none has to wait', async () => {
     await handOver(({ offset }) => (offset === 1 ? parsed(Buffer.from('x')) : undefined));
     expect(handed).toEqual([[0, 1, 2, 3]]);
     expect(messages.map(({ decoded }) => decoded?.ok)).toEqual([
@@ -49,7 +49,7 @@ describe('messages whose values are decoded first', () => {
     ]);
   });
 
-  it('wait behind one that has to, and in their order', async () => {
+  it('wait behind a slow one, in their order', async () => {
     let arrive: (value: Parsed<Buffer>) => void = () => undefined;
     const waits = new Promise<Parsed<Buffer>>((resolve) => {
       arrive = resolve;
@@ -66,7 +66,7 @@ describe('messages whose values are decoded first', () => {
     expect(messages[2]?.decoded).toEqual(parsed(Buffer.from('x')));
   });
 
-  it('are left to the next owner where the partition is lost meanwhile', async () => {
+  it('are left to the next owner if the partition is revoked meanwhile', async () => {
     await handOver(({ offset }) => {
       messages[offset]?.lose();
       return offset < 3 ? Promise.reject(new Error('revoked')) : undefined;
@@ -78,7 +78,7 @@ describe('messages whose values are decoded first', () => {
     expect(handed).toEqual([[3]]);
   });
 
-  it('let the event loop turn where they take long to decode, of whichever partition', async () => {
+  it('let the event loop turn if decoding takes long, over all partitions', async () => {
     const events: string[] = [];
     const decode = decodeFirst(
       () => {
@@ -101,7 +101,7 @@ describe('messages whose values are decoded first', () => {
     expect(events.join(' ')).not.toContain('decoded decoded');
   });
 
-  it('fail alone where the decoder does', async () => {
+  it('fail alone if their decoding does', async () => {
     await handOver(({ offset }) => (offset === 1 ? Promise.reject(new Error('a bug')) : undefined));
     expect(messages[1]?.ended).toEqual(new Error('a bug'));
     expect(handed).toEqual([[0], [2, 3]]);

@@ -77,7 +77,7 @@ describe('KafkaConsumer', () => {
       return group !== undefined && isSo(group.state, group.members.length);
     });
 
-  it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {
+  it('hands nothing over while another process has calls in flight, and goes on once these have ended', async () => {
     const members: { calls: CallSlots; handed: InboundMessage[] }[] = [];
     const finished: number[] = [];
     const finishAll = (): Promise<void> => {
@@ -133,7 +133,7 @@ describe('KafkaConsumer', () => {
     expect(new Set(finished).size).toBe(MESSAGES + 1);
   });
 
-  it('gives a message up that cannot be handled, and commits behind it, where there is no dead letter', async () => {
+  it('gives up a message that cannot be handled, and commits beyond it without a dead letter', async () => {
     const handled: string[] = [];
     await sendWithStock(topic, { value: 'bad' }, { value: 'good' });
     join(async (messages) => {
@@ -151,7 +151,7 @@ describe('KafkaConsumer', () => {
     expect(handled).toContain('good');
   });
 
-  it('restores state once earlier owners of its input are fenced, who may write to it until then', async () => {
+  it('restores state once earlier owners of its input, which may still write to it, are fenced', async () => {
     const owned = new Map<string, InputState<number>>();
     const [name, ofNoInput] = [`${topicPrefix}state`, `${topicPrefix}of-no-input`];
     const stateTopics = [name, ofNoInput].map(
@@ -196,7 +196,7 @@ describe('KafkaConsumer', () => {
     }
   });
 
-  it('says that a topic it needs is gone, not that Kafka is away', async () => {
+  it('reports that a needed topic is missing, not that Kafka is unavailable', async () => {
     const name = `${topicPrefix}state`;
     const state = new KeyedState<number>({
       ...{ kafka, name, inputs: [], transactionalIdPrefix: topicPrefix, parse: Number },
@@ -215,7 +215,7 @@ describe('KafkaConsumer', () => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation((line) => void errors.push(line));
     });
 
-    it('goes on behind it and logs that it is lost, but hands nothing over that has finished', async () => {
+    it('continues after deleted messages and logs the loss, without handing over finished ones', async () => {
       const handed: string[] = [];
       const finish: MessageHandler = (messages) => {
         for (const message of messages) {
@@ -302,7 +302,7 @@ describe('KafkaConsumer', () => {
       expect(handed).toEqual(['committed 2', 'committed 8']);
     });
 
-    it('counts what waits for a transaction that stays open, also where nothing was read before', async () => {
+    it('counts messages behind an open transaction, also if nothing was read before', async () => {
       const open = await begin();
       await send(open, { value: 'open 0' });
       await sendWithStock(topic, { value: 'behind 1' }, { value: 'behind 2' });

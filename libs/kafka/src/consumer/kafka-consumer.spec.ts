@@ -36,7 +36,7 @@ describe('CallDrain', () => {
     });
   });
 
-  it('lets nothing begin before it has ended, and commits what calls under way have led to', async () => {
+  it('lets no call begin before it has ended, and commits the results of calls in flight', async () => {
     calls.tryAcquire();
     const ended = callDrain.drainCalls(NEVER_MS).then(() => log.push('has ended'));
     let hasBegun = false;
@@ -52,7 +52,7 @@ describe('CallDrain', () => {
     expect([hasBegun, log.at(-1)]).toEqual([true, 'goes on']);
   });
 
-  it('does not wait for long for what no topic takes', async () => {
+  it('does not wait long for entries of a topic that takes no records', async () => {
     flush = () => new Promise(() => undefined);
     drained = flush();
     await callDrain.drainCalls(NEVER_MS);
@@ -61,7 +61,7 @@ describe('CallDrain', () => {
     expect(log).toEqual(['pauses', 'commits', 'closes', 'goes on']);
   });
 
-  it('cuts off what is under way at the deadline', async () => {
+  it('cuts off calls in flight at the deadline', async () => {
     calls.tryAcquire();
     const { signal } = calls.permit;
     const ended = callDrain.drainCalls(1);
@@ -80,7 +80,7 @@ describe('CallDrain', () => {
     expect(signal.aborted).toBe(false);
   });
 
-  it('gives up what waits for a call before a stop, also amid a rebalance, and no sooner than calls have ended', async () => {
+  it('drops messages that wait for a call before a stop, also in a rebalance, and only once calls have ended', async () => {
     calls.tryAcquire();
     const rebalancing = callDrain.drainCalls(NEVER_MS);
     const stopped = callDrain.drainForStop().then(() => log.push('stopped'));

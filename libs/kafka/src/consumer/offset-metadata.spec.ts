@@ -15,7 +15,7 @@ function finishedOf({ finished }: ReturnType<typeof parseOffsetMetadata>): numbe
 }
 
 describe('the metadata of a commit', () => {
-  it('carries what is finished ahead, done in part and deferred, and by which transaction', () => {
+  it('carries the messages finished ahead, done items, deferrals and the transaction', () => {
     const items: DoneItems = new Map([[7, new Set([2])]]);
     const place = { items: composeItems(items), ahead: AHEAD, deferredUpTo: 41 };
     const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', place));
@@ -24,12 +24,12 @@ describe('the metadata of a commit', () => {
     expect([read.transaction, read.deferredUpTo]).toEqual(['w.3', 41]);
   });
 
-  it('may say nothing but its transaction', () => {
+  it('may state nothing but its transaction', () => {
     const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', { ahead: '', items: '' }));
     expect([finishedOf(read), read.items.size, read.transaction]).toEqual([[], 0, 'w.3']);
   });
 
-  it('is read as earlier versions have written it', () => {
+  it('is read in the form of earlier versions', () => {
     expect(finishedOf(parseOffsetMetadata(7, `told/1 rest ${AHEAD}`))).toEqual([8, 10]);
     expect(finishedOf(parseOffsetMetadata(7, 'tx/1 w.3 - ahead/1 a 2'))).toEqual([8, 10]);
     expect(finishedOf(parseOffsetMetadata(7, 'tx/1 w.3 - ahead/1 a '))).toEqual([8, 9, 10]);
@@ -59,7 +59,7 @@ const started = fc
 const room = fc.integer({ min: 30, max: 90 });
 
 describe('FinishedAhead', () => {
-  it('never takes for finished what is not, whatever is finished and however little there is room for', () => {
+  it('never counts an unfinished offset as finished, however little room there is', () => {
     fc.assert(
       fc.property(started, ({ offsets, unfinished }) => {
         const [lowest] = unfinished;
@@ -73,7 +73,7 @@ describe('FinishedAhead', () => {
     );
   });
 
-  it('knows all that is finished as far as there is room for it', () => {
+  it('covers all finished offsets that it has room for', () => {
     fc.assert(
       fc.property(started, room, ({ offsets, unfinished }, maxLength) => {
         const [lowest] = unfinished;
@@ -88,7 +88,7 @@ describe('FinishedAhead', () => {
     );
   });
 
-  it('has room for thousands that wait for one machine of many', () => {
+  it('has room for thousands of offsets that wait for one machine of many', () => {
     for (const [machines, waiting] of [
       [2, 5000],
       [16, 2500],
@@ -103,7 +103,7 @@ describe('FinishedAhead', () => {
     }
   });
 
-  it('never forgets what it has known to be finished, as more finish and others are started', () => {
+  it('keeps finished offsets finished as others finish or are started', () => {
     const more = fc.array(fc.integer({ min: 1, max: 90 }), { maxLength: 60 });
     const stays = fc.infiniteStream(fc.boolean());
     fc.assert(
@@ -118,7 +118,7 @@ describe('FinishedAhead', () => {
     );
   });
 
-  it('says nothing where nothing beyond is finished', () => {
+  it('is empty if nothing above is finished', () => {
     expect(FinishedAhead.compose([], 7).metadata).toBe('');
     expect(FinishedAhead.compose([5, 6, 7], 7).metadata).toBe('');
     expect(FinishedAhead.compose([7], 7).metadata).toBe('');
@@ -152,7 +152,7 @@ describe('done items', () => {
     );
   });
 
-  it('are left out where a commit has no room for them', () => {
+  it('are left out if a commit has no room for them', () => {
     expect(composeItems(new Map([[7, new Set([7000])]]))).toBeUndefined();
   });
 

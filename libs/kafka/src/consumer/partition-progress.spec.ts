@@ -15,7 +15,7 @@ describe('ContiguousOffsets', () => {
   const committable = (offsets: ContiguousOffsets): number | undefined =>
     offsets.placeAfter(NONE)?.offset;
 
-  it('commits the lowest unfinished, or what comes next, in any order of starting and finishing', () => {
+  it('commits the lowest unfinished offset or the next one, in any order of starts and ends', () => {
     fc.assert(
       fc.property(ascending, fc.infiniteStream(fc.nat()), (all, choices) => {
         const offsets = new ContiguousOffsets();
@@ -52,7 +52,7 @@ describe('ContiguousOffsets', () => {
     );
   });
 
-  it('says what a commit would say once some more are finished, and leaves them unfinished', () => {
+  it('computes the position after further ends without recording them', () => {
     const offsets = new ContiguousOffsets();
     for (const offset of [4, 5, 6, 7, 8]) offsets.startOffset(offset);
     const { offset, ahead = '', upTo } = offsets.placeAfter(new Set([4, 7])) ?? {};
@@ -63,7 +63,7 @@ describe('ContiguousOffsets', () => {
     expect(offsets.placeAfter(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
   });
 
-  it('says how far a commit covers everything where it has no room for more', () => {
+  it('states how far a commit covers all offsets when it has no room for more', () => {
     const offsets = new ContiguousOffsets();
     for (let offset = 0; offset < 20_000; offset += 1) offsets.startOffset(offset);
     const even = new Set(Array.from({ length: 9999 }, (_, index) => 2 * index + 2));
@@ -75,7 +75,7 @@ describe('ContiguousOffsets', () => {
     expect(listed).toEqual(listed.map((_, index) => index % 2 === 1));
   });
 
-  it("takes for finished what lies before the commit of an earlier owner, and forgets nothing of what lies beyond", () => {
+  it("counts offsets below an earlier owner's commit as finished, and keeps those finished ahead", () => {
     const offsets = new ContiguousOffsets();
     offsets.inheritFinished(FinishedAhead.parse(7, FinishedAhead.compose([7], 8).metadata), 7);
     const isToDo = [5, 6, 7, 8].map((offset) => offsets.startOffset(offset));
@@ -83,7 +83,7 @@ describe('ContiguousOffsets', () => {
     expect(committable(offsets)).toBe(7);
   });
 
-  it('distinguishes what others have overtaken from what waits for its turn', () => {
+  it('distinguishes overtaken offsets from waiting ones', () => {
     const offsets = new ContiguousOffsets();
     for (let offset = 0; offset < 6000; offset += 1) offsets.startOffset(offset);
     expect(offsets.overtakenSize).toBe(0);
@@ -99,7 +99,7 @@ describe('ContiguousOffsets', () => {
     expect(committable(offsets)).toBe(6000);
   });
 
-  describe('after an earlier owner that has finished some ahead of its commit', () => {
+  describe('after an earlier owner that finished messages ahead of its commit', () => {
     const LAST = 60;
     const left = fc.record({
       /** Unfinished by the earlier owner; the lowest was committed. */
@@ -111,7 +111,7 @@ describe('ContiguousOffsets', () => {
       finishes: fc.infiniteStream(fc.boolean()),
     });
 
-    it('knows nothing of a log that begins anew below what was committed', () => {
+    it('forgets the former log when offsets begin again below the committed one', () => {
       const offsets = new ContiguousOffsets();
       offsets.inheritFinished(
         FinishedAhead.parse(1000, FinishedAhead.compose([1000], 1200).metadata),
@@ -123,7 +123,7 @@ describe('ContiguousOffsets', () => {
       expect(offsets.startOffset(1001)).toBe(true);
     });
 
-    it('does again what was not finished alone, and forgets nothing of the rest while it has not come up again', () => {
+    it('repeats only unfinished messages, and remembers the finished ones until they are delivered again', () => {
       fc.assert(
         fc.property(left, ({ unfinished, startedUpTo, finishes }) => {
           const committed = unfinished[0]!;
@@ -157,7 +157,7 @@ describe('ContiguousOffsets', () => {
   });
 });
 
-describe('what is deferred', () => {
+describe('deferred messages', () => {
   const handedOver = (count: number, deferredUpTo?: number): PartitionProgress => {
     const progress = new PartitionProgress();
     progress.inheritProgress({
@@ -178,7 +178,7 @@ describe('what is deferred', () => {
   const deferredUpTo = (progress: PartitionProgress, ...now: number[]): number | undefined =>
     progress.positionAfter([{ offsets: now, isLast: false, isDeferral: true }])?.deferredUpTo;
 
-  it('is committed up to the first that is not, with what the transaction adds', () => {
+  it('are committed up to the first that is not deferred, with those of the transaction', () => {
     const progress = handedOver(5);
     expect(deferredUpTo(progress)).toBeUndefined();
     progress.entryCommitted({ offsets: [0, 3], isDeferral: true });
@@ -188,13 +188,13 @@ describe('what is deferred', () => {
     expect(deferredUpTo(progress, 2)).toBe(3);
   });
 
-  it('is not deferred by the next owner, who commits it as well', () => {
+  it('are not deferred again by the next owner, which commits them as well', () => {
     const progress = handedOver(3, 5);
     expect([2, 5, 6].map((offset) => progress.wasDeferred(offset))).toEqual([true, true, false]);
     expect(deferredUpTo(progress)).toBe(5);
   });
 
-  it('counts no more once it is finished', () => {
+  it('do not count once they are finished', () => {
     const progress = handedOver(2);
     progress.entryCommitted({ offsets: [0], isDeferral: true });
     progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');

@@ -173,7 +173,7 @@ describe('PartitionTransactions', () => {
     return { offset: Number(offset), metadata };
   };
 
-  it('writes what messages lead to with their offset, and leaves the next owner what is finished beyond it', async () => {
+  it('writes the records of messages with their offset, and the messages finished ahead for the next owner', async () => {
     const first = new Owner();
     await first.takes(4);
     first.write(0, [record('zero')]);
@@ -187,7 +187,7 @@ describe('PartitionTransactions', () => {
     expect(await new Owner().takes(4)).toEqual([1, 3]);
   });
 
-  it('leaves the next owner what of a message is done', async () => {
+  it('tells the next owner the done items of a message', async () => {
     const first = new Owner();
     await first.takes(2);
     first.write(0, [record('of the third')], 2);
@@ -204,7 +204,7 @@ describe('PartitionTransactions', () => {
     expect([offset, parseOffsetMetadata(offset, metadata).items.size]).toEqual([2, 0]);
   });
 
-  it('writes what takes the place of a refused record before what lies behind it', async () => {
+  it('writes the replacement of a refused record before later entries', async () => {
     const owner = new Owner();
     await owner.takes(2);
     owner.whenRefused = () => owner.write(0, [record('in its place')]);
@@ -215,7 +215,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['in its place', 'behind it']);
   });
 
-  it('shuts out whoever owned the partition before, who does not fence in turn while it may not', async () => {
+  it('fences the former owner, which does not fence its successor while it may not', async () => {
     const first = new Owner();
     await first.takes(2);
     first.write(0, [record('of the first')]);
@@ -232,7 +232,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['of the first', 'of the next']);
   });
 
-  it('writes nothing where the session has ended while it fenced, and another process has the partition', async () => {
+  it('writes nothing if the session has ended during the fencing and another process owns the partition', async () => {
     const first = new Owner();
     await first.takes(2);
     first.write(0, [record('of the first')]);
@@ -250,7 +250,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['of the first', 'of the next']);
   });
 
-  it('writes once what was committed though its answer was lost, and what was not', async () => {
+  it('writes entries once, whether or not the transaction with the lost answer was committed', async () => {
     const owner = new Owner();
     await owner.takes(20);
     for (let offset = 0; offset < 20; offset += 1) {
@@ -309,7 +309,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['0', '1', '2', '3']);
   });
 
-  it('lets a topic that is gone hold back what is to be written to it, and no other machine', async () => {
+  it('lets a deleted topic hold back the entries for it, but no other machine', async () => {
     const name = `${prefix}dead-letters`;
     await admin.deleteTopics({ topics: [name] });
     // until then the broker takes records for it
@@ -349,7 +349,7 @@ describe('PartitionTransactions', () => {
     },
   );
 
-  it('has the largest record give way where a message for many machines is refused as a whole', async () => {
+  it('replaces the largest record when a message for many machines is refused as a whole', async () => {
     const owner = new Owner();
     await owner.takes(1);
     const items = Array.from({ length: 6500 }, (_, item) => item);
@@ -365,7 +365,7 @@ describe('PartitionTransactions', () => {
     expect(new Set(owner.ends)).toEqual(new Set(['0 committed']));
   });
 
-  it('writes a record again, as it was, after an error of the client that passes', async () => {
+  it('writes a record again unchanged after a passing error of the client', async () => {
     const owner = new Owner();
     await owner.takes(1);
     const { produce } = Broker.prototype;
@@ -387,7 +387,7 @@ describe('PartitionTransactions', () => {
     await untilCommitted(1);
   });
 
-  it('pauses between tries of an offset alone that is not committed, and says so', async () => {
+  it('pauses between failed commits of an offset alone, and reports them', async () => {
     const owner = new Owner();
     await owner.takes(1);
     const { txnOffsetCommit, endTxn } = Broker.prototype;
@@ -426,7 +426,7 @@ describe('PartitionTransactions', () => {
     });
   };
 
-  it('sends fewer records together where their topic refuses so many, and all of them', async () => {
+  it('sends all records, fewer at a time, if their topic refuses larger batches', async () => {
     const owner = new Owner();
     await owner.takes(2);
     const values = Array.from({ length: 300 }, () => randomBytes(500).toString('base64'));
@@ -444,7 +444,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['whole', 'one']);
   });
 
-  it('waits for a topic that refuses even small records, and holds back no other machine', async () => {
+  it('waits for a topic that refuses even small records, without holding back other machines', async () => {
     // room for transaction markers alone
     await setMaxMessageBytes(100);
     const owner = new Owner();
@@ -468,7 +468,7 @@ describe('PartitionTransactions', () => {
     await untilCommitted(2);
   });
 
-  it('says what can never be written, and goes on', async () => {
+  it('reports an entry that is always refused, and goes on', async () => {
     const owner = new Owner();
     await owner.takes(2);
     owner.write(0, [record(randomBytes(200_000), 'dead-letters')]);

@@ -45,14 +45,14 @@ describe('PendingEntries', () => {
   const offsetsTaken = (nowMs = 0): number[] =>
     waiting.takeForTransaction(nowMs).entries.flatMap(({ offsets }) => offsets);
 
-  it('takes all in their order', () => {
+  it('takes all entries in order', () => {
     for (const offset of [3, 1, 2]) waiting.addEntry(entry(offset), 5);
     expect(waiting.dueMs(9)).toBe(5);
     expect(offsetsTaken()).toEqual([3, 1, 2]);
     expect([waiting.isEmpty, waiting.dueMs(9)]).toEqual([true, Infinity]);
   });
 
-  it('is full by bytes and takes no more than fits, but one at least', () => {
+  it('is full by bytes and takes no more than fits, but at least one', () => {
     const value = 'x'.repeat(600_000);
     const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
     for (const offset of [1, 2]) waiting.addEntry(entry(offset, { records }), 0);
@@ -60,7 +60,7 @@ describe('PendingEntries', () => {
     expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2]]);
   });
 
-  it('keeps what lies beyond the room for what is finished ahead, until something else comes', () => {
+  it('keeps entries above the offsets that the metadata has room for, until another one is added', () => {
     for (const offset of [1, 7]) waiting.addEntry(entry(offset), 0);
     room.upTo = 5;
     expect(offsetsTaken()).toEqual([1]);
@@ -71,7 +71,7 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([7, 2]);
   });
 
-  it('takes what has room from behind more than fits of what has none', () => {
+  it('takes an entry with room from behind many without', () => {
     const value = 'x'.repeat(600_000);
     const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
     for (const offset of [7, 8]) waiting.addEntry(entry(offset, { records }), 0);
@@ -82,7 +82,7 @@ describe('PendingEntries', () => {
     expect([offsetsTaken(), offsetsTaken()]).toEqual([[7], [8]]);
   });
 
-  it('says of nothing that it is done that is kept for want of room', () => {
+  it('does not state kept entries as done', () => {
     room.upTo = 5;
     waiting.addEntry(entry(1, { item: 0 }), 0);
     waiting.addEntry(entry(7, { item: 0 }), 0);
@@ -92,7 +92,7 @@ describe('PendingEntries', () => {
     expect(waiting.takeForTransaction(0).place?.items).toBe('7');
   });
 
-  it('has nothing overtake what is done in part and has no room', () => {
+  it('lets nothing overtake a partial entry without room', () => {
     room.items = 1;
     waiting.addEntry(entry(1, { item: 0 }), 0);
     waiting.addEntry(entry(2, { item: 0 }), 0);
@@ -102,14 +102,14 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([2, 3]);
   });
 
-  it('needs no room for what is done of a message that is finished with it', () => {
+  it('needs no room for items of a message that ends with them', () => {
     room.items = 0;
     waiting.addEntry(entry(1, { item: 0 }), 0);
     waiting.addEntry(entry(1), 0);
     expect(offsetsTaken()).toEqual([1, 1]);
   });
 
-  describe('of a message for more machines than the metadata has room for', () => {
+  describe('with a message for more machines than the metadata has room for', () => {
     const MACHINES = 10_000;
     let progress: PartitionProgress;
 
@@ -141,7 +141,7 @@ describe('PendingEntries', () => {
       while (committed().length > 0);
     });
 
-    it('takes what has no room with the end of the message', () => {
+    it('takes entries without room together with the end of their message', () => {
       add(1, 'the last');
       const last = committed();
       expect(last.length).toBeGreaterThan(4000);
@@ -150,7 +150,7 @@ describe('PendingEntries', () => {
       expect(waiting.canPart(last)).toBe(false);
     });
 
-    it('takes what comes behind it meanwhile, but nothing of the same machine', () => {
+    it('takes later entries meanwhile, but none of the same machine', () => {
       add(2, `M-${MACHINES - 2}`);
       add(3, 'another');
       expect(offsetsCommitted()).toEqual([3]);
@@ -171,7 +171,7 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([1, 7, 3]);
   });
 
-  it('searches the one at fault by halves, and goes on with all once something is committed', () => {
+  it('bisects to the entry at fault, and goes on with all once one is committed', () => {
     for (const offset of [1, 2, 3, 4]) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
     waiting.returnToFront(entries, 2);
@@ -181,7 +181,7 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([3, 4]);
   });
 
-  it('takes half as many after one that lasted long, and more again once they are fast', () => {
+  it('takes half as many entries after a long transaction, and more again once they are fast', () => {
     for (let offset = 0; offset < 20; offset += 1) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
     waiting.transactionLastedLong(entries.slice(0, 8));
@@ -196,7 +196,7 @@ describe('PendingEntries', () => {
     expect(taken).toEqual([4, 4, 8]);
   });
 
-  it('is slow from a transaction that lasted long until as many entries as ever are fast', () => {
+  it('is slow from a long transaction until full ones are fast again', () => {
     for (const offset of [0, 1]) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
     const found = [waiting.isSlow];
@@ -239,12 +239,12 @@ describe('PendingEntries', () => {
       expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[4], [5]]);
     });
 
-    it('tries each kind by itself, at once', () => {
+    it('tries each topic set alone, at once', () => {
       expect(waiting.dueMs(0)).toBeLessThanOrEqual(0);
       expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2, 3]]);
     });
 
-    it('lets the kind wait that fails by itself, and the others go on', () => {
+    it('lets a topic set that fails alone wait, and the others go on', () => {
       const deadLetters = waiting.takeForTransaction(0).entries;
       waiting.transactionFailed(deadLetters, 1000);
       waiting.returnToFront(deadLetters);
@@ -260,7 +260,7 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(1000)).toEqual([1]);
     });
 
-    it('lets a message wait that fails as a whole, for it has no room in part', () => {
+    it('lets a message that fails as a whole wait, as it has no room in parts', () => {
       waiting.removeAll();
       room.items = 0;
       waiting.addEntry(entry(4, { item: 0 }), 0);
@@ -274,7 +274,7 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(1000)).toEqual([4, 4]);
     });
 
-    it('tries the kind again that failed, though there is no room for the others', () => {
+    it('retries the failed topic set although there is no room for the others', () => {
       const [deadLetter, ...others] = waiting.removeAll();
       waiting.transactionFailed([deadLetter!], 1000);
       for (const each of [...others, deadLetter!]) waiting.addEntry(each, 0);
@@ -285,7 +285,7 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(1000)).toEqual([1]);
     });
 
-    it('ends no message before what was said of it has gone', () => {
+    it('ends no message before its earlier entries are committed', () => {
       const deadLetters = waiting.takeForTransaction(0).entries;
       waiting.transactionFailed(deadLetters, 1000);
       waiting.returnToFront(deadLetters);
@@ -299,7 +299,7 @@ describe('PendingEntries', () => {
       expect([offsetsTaken(1000), offsetsTaken(1000)]).toEqual([[1, 5], [5]]);
     });
 
-    it('has all go together again once none fails', () => {
+    it('commits all together again once none fails', () => {
       for (const nowMs of [0, 1])
         waiting.transactionCommitted(waiting.takeForTransaction(nowMs).entries);
       waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES] }), 2);
@@ -317,7 +317,7 @@ describe('PendingEntries', () => {
       return waiting.takeForTransaction(0).entries[0]!;
     };
 
-    it('is first the same compressed, then what stands for its records, one after the other', () => {
+    it('is first compressed, then has its records replaced, one after the other', () => {
       const leanest = { ...whole, value: 'leanest' };
       const lean = { ...whole, value: 'lean', leaner: () => leanest };
       const outcome = { ...whole, topic: OUTCOMES };
@@ -335,7 +335,7 @@ describe('PendingEntries', () => {
       ]);
     });
 
-    it('leaves records of other topics than the one that refused as they are', () => {
+    it('keeps records of topics other than the one that refused', () => {
       const first = taken([
         { ...whole, leaner: () => ({ ...whole, value: 'lean' }) },
         { ...whole, topic: OUTCOMES },
@@ -346,7 +346,7 @@ describe('PendingEntries', () => {
       expect(forms).toEqual([['whole', 'whole']]);
     });
 
-    it('is none compressed where that cannot help', () => {
+    it('is not compressed if that cannot help', () => {
       const lean = { ...whole, value: 'lean' };
       const unencodable = new RecordRefusedError('unencodable', new Error('no'));
       const first = taken([{ ...whole, leaner: () => lean }]);

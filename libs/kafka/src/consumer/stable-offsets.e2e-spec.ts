@@ -64,7 +64,7 @@ describe('an offset that a transaction is about to set', () => {
       .sort();
   };
 
-  it('is left out where stable offsets are asked for; other clients get the one before', async () => {
+  it('is left out if stable offsets are requested; other clients get the one before', async () => {
     const stable = await openAdmin();
     readStableOffsets(stable);
     expect(await offsets(stable)).toEqual(['1: 1']);
@@ -73,7 +73,7 @@ describe('an offset that a transaction is about to set', () => {
     await eventually('it is set', async () => (await offsets(stable)).join() === '0: 5,1: 1');
   });
 
-  it('is waited for by who takes its partition over, with an end, and holds up no other', async () => {
+  it('delays the next owner of its partition, up to a deadline, and no other partition', async () => {
     const committed = new CommittedOffsets(kafka, groupId);
     const isRefused = expect(committed.fetchProgress(topic, 0)).rejects.toThrow('does not end');
     expect(await committed.fetchProgress(topic, 1)).toMatchObject({ begin: 1 });

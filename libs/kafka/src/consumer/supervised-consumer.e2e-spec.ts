@@ -124,7 +124,7 @@ describe('SupervisedConsumer', () => {
     return groups[0]?.members.length ?? 0;
   };
 
-  it('keeps what it has where it joins the generation again that it is in, as when the coordinator has moved', async () => {
+  it('keeps its partitions when it rejoins its generation, as when the coordinator has moved', async () => {
     let followerId = '';
     Broker.prototype.syncGroup = function (request) {
       if (request.groupId === topic && request.groupAssignment.length === 0)
@@ -157,7 +157,7 @@ describe('SupervisedConsumer', () => {
     expect(assignment()).toBe(owned);
   });
 
-  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay paused', async () => {
+  it('is replaced when kafkajs has given up a join and goes on fetching, as calls would stay paused', async () => {
     const member = join('A');
     await member.untilOwns('0,1');
     let hasMoved = true;
@@ -178,7 +178,7 @@ describe('SupervisedConsumer', () => {
     expect(member.consumer.state).toBe('running');
   });
 
-  it('goes on where the leader of a partition has moved, and neither joins anew nor ends calls', async () => {
+  it('goes on after a leader has moved, without rejoining or ending calls', async () => {
     let refusals = 0;
     Broker.prototype.fetch = function (request) {
       const isIts = request.topics.some((it) => it.topic === topic);
@@ -202,7 +202,7 @@ describe('SupervisedConsumer', () => {
     expect(member.log).toHaveLength(eventsBefore);
   });
 
-  it('takes what it is given for new when a generation has worked without it, as the same member', async () => {
+  it('opens its partitions as new when the same member has missed a generation', async () => {
     let goOn: () => void = () => undefined;
     let isToBeHeld = false;
     let isHeld = false;
@@ -241,7 +241,7 @@ describe('SupervisedConsumer', () => {
     ]);
   });
 
-  it('leaves joining to its successor once it is given up, though its coordinator sends it to join', async () => {
+  it('leaves joining to its successor once it is replaced, although its coordinator tells it to join', async () => {
     let isSilent = false;
     let end: () => void = () => undefined;
     const member = join('A', {
@@ -332,7 +332,7 @@ describe('SupervisedConsumer', () => {
     },
   );
 
-  it('hands on nothing of a partition that was fetched before it was sought', async () => {
+  it('hands on no batch that was fetched before a seek', async () => {
     const messages = [0, 1].map((partition) => ({ partition, value: 'x' }));
     await sendWithStock(topic, ...messages);
     const handedOn: string[] = [];
@@ -351,7 +351,7 @@ describe('SupervisedConsumer', () => {
     expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
   });
 
-  it('stays a member while a broker holds fetches back, and hands on what they bring', async () => {
+  it('stays a member while a broker delays fetches, and hands on their records', async () => {
     Broker.prototype.fetch = async function (request) {
       const fetched = await fetch.call(this, request);
       if (request.topics.some((each) => each.topic === topic))
@@ -389,7 +389,7 @@ describe('SupervisedConsumer', () => {
       await create();
     });
 
-    it('goes on without it, names it, and reads it once it is there again', async () => {
+    it('goes on without it, names it, and reads it once it exists again', async () => {
       const handedOn: string[] = [];
       const member = join('A', {
         others: [deleted],
@@ -409,7 +409,7 @@ describe('SupervisedConsumer', () => {
       await eventually('it is read', () => handedOn.includes(deleted));
     });
 
-    it('goes on without it where it was the only one of messages', async () => {
+    it('goes on without it even if it was the only input', async () => {
       const member = join('A', { needed: [deleted] });
       await member.untilOwns('0,0,1');
       await remove(topic);
@@ -417,7 +417,7 @@ describe('SupervisedConsumer', () => {
       expect(member.consumer.unreadable.readProblem).toContain(topic);
     });
 
-    it('waits for one without which no other is to be read, and names it', async () => {
+    it('waits for a needed topic, and names it', async () => {
       const member = join('A', { needed: [deleted] });
       await member.untilOwns('0,0,1');
       await remove();

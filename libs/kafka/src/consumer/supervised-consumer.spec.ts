@@ -67,7 +67,7 @@ describe('SupervisedConsumer', () => {
     },
   );
 
-  it('says which group it was where it ends, for a process may be in several', async () => {
+  it('logs its group when it ends, as a process may be in several', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     talking.says('CRASH', { error: new Error('away') });
     await until(() => logged.mock.calls.length > 0);
@@ -76,7 +76,7 @@ describe('SupervisedConsumer', () => {
     expect(lines).toMatchObject([{ msg: 'consumer ended, starting anew', groupId: 'group' }]);
   });
 
-  it('is replaced when it does not join though nothing keeps it, and not while calls do', async () => {
+  it('is replaced if it does not join, but not while calls keep it from joining', async () => {
     const heartbeatIn = async (ms: number): Promise<void> => {
       talking.says('REQUEST', { apiName: 'Heartbeat', createdAt: realEpochMs() + ms });
       talking.says('HEARTBEAT');
@@ -94,7 +94,7 @@ describe('SupervisedConsumer', () => {
     expect(consumer.endedBecause).toBe('a rebalance was not gone through with');
   });
 
-  it('hears nothing of what is assigned once it is stopped', async () => {
+  it('ignores assignments once it is stopped', async () => {
     await consumer.stop();
     talking.says('GROUP_JOIN', assigned);
     expect(owned).toEqual([]);
@@ -129,7 +129,7 @@ describe('RevocationBarrier', () => {
     }
   };
 
-  it('keeps the member from joining until nothing is under way, in the way kafkajs tries again after', async () => {
+  it('keeps the member from joining until no call is in flight, with an error that kafkajs retries', async () => {
     expect(barrier.isRaised).toBe(false);
     expect(refusal()).toMatchObject({ type: 'REBALANCE_IN_PROGRESS' });
     expect(refusal()).toBeInstanceOf(Error);
@@ -141,7 +141,7 @@ describe('RevocationBarrier', () => {
     expect(barrier.drainedEpochMs).toBeLessThanOrEqual(realEpochMs());
   });
 
-  it('begins once, with the first sign of a rebalance and its deadline, and anew for each rebalance', async () => {
+  it('drains once for each rebalance, from its first sign, with a deadline', async () => {
     mayLastMs = 500;
     const { drained } = barrier.raiseBarrier();
     mayLastMs = 7000;
@@ -158,7 +158,7 @@ describe('RevocationBarrier', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('does not take the end of an earlier drain for that of a later one', async () => {
+  it('does not confuse the end of an earlier drain with that of a later one', async () => {
     const earlier = barrier.raiseBarrier();
     const endEarlier = drain;
     barrier.lowerBarrier();
@@ -187,7 +187,7 @@ describe('SessionLease', () => {
     wallMs += ms;
   };
 
-  it('counts from when the question was sent, not from when its answer was read', () => {
+  it('counts from when the request was sent, not from when its answer was read', () => {
     expect(lease.ageMs).toBe(Infinity);
     const sentAtMs = wallMs;
     pass(20_000);

@@ -23,7 +23,7 @@ describe('TopicHealth', () => {
       .writtenTopics()
       .flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
 
-  it('suspects the topics that nobody has written to lately, or all where there is no other', () => {
+  it('suspects topics without a recent write, or all if every one has been written to', () => {
     const suspects = (...topics: string[]) => health.suspectTopics(writer, new Set(topics));
     expect(suspects('a', 'b')).toEqual(['a', 'b']);
     health.writeSucceeded(another, ['b']);
@@ -49,7 +49,7 @@ describe('TopicHealth', () => {
     ]);
   });
 
-  it('takes back what it has suspected of a topic that turns out to be fine', () => {
+  it('clears the suspicion of a topic once it is written', () => {
     failed(['a', 'b']);
     jest.advanceTimersByTime(6000);
     health.writeSucceeded(another, ['b']);
@@ -60,7 +60,7 @@ describe('TopicHealth', () => {
     expect(problems()).toEqual([['a', 'gone']]);
   });
 
-  it('goes on reporting a topic while others fail by themselves', () => {
+  it('goes on reporting a topic while others fail alone', () => {
     failed(['a', 'b']);
     jest.advanceTimersByTime(6000);
     failed(['a', 'b']);
@@ -71,7 +71,7 @@ describe('TopicHealth', () => {
     ]);
   });
 
-  it('forgets whoever writes no more', () => {
+  it('forgets writers that have ended', () => {
     failed(['a']);
     jest.advanceTimersByTime(6000);
     health.forgetWriter(writer);

@@ -54,7 +54,7 @@ function asFetched({ key, value }: Message): KafkaMessage {
 
 const never = new Promise<never>(() => undefined);
 
-describe('a partition of state while Kafka says nothing', () => {
+describe('a partition of state while Kafka does not answer', () => {
   afterEach(() => {
     jest.useRealTimers();
   });
@@ -75,7 +75,7 @@ describe('a partition of state while Kafka says nothing', () => {
     },
   );
 
-  it('writes no mark before the earlier owners of its inputs are shut out: they write here as well', async () => {
+  it('writes no mark before the earlier owners of its inputs are fenced: they write here as well', async () => {
     let marks = 0;
     const sendBatch = (): void => {
       marks += 1;
@@ -92,7 +92,7 @@ describe('a partition of state while Kafka says nothing', () => {
     await partition.closePartition();
   });
 
-  it('writes another mark when nothing comes up to the one before, and says so while it waits for that', async () => {
+  it('writes another mark when nothing comes up to the previous one, and reports it meanwhile', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     let marks = 0;
     const sendBatch = (): void => {
@@ -111,8 +111,8 @@ describe('a partition of state while Kafka says nothing', () => {
   });
 });
 
-describe('a partition of state whose keys are shared out over more partitions', () => {
-  it('is owned by nobody under the former number, where it has grown while it was restored', async () => {
+describe('a partition of state whose keys are hashed over more partitions', () => {
+  it('is not owned under the former number if it has grown during its restore', async () => {
     const admin = {
       ...{ connect: () => Promise.resolve(), disconnect: () => Promise.resolve() },
       fetchTopicMetadata: () => Promise.resolve({ topics: [{ name: NAME, partitions: [{}] }] }),
@@ -142,7 +142,7 @@ describe('a partition of state whose keys are shared out over more partitions', 
   });
 });
 
-describe('a partition of state that Kafka takes no writes of', () => {
+describe('a partition of state whose writes Kafka refuses', () => {
   const EVENT = { topic: 'events', key: 'a', value: 'a is 1', headers: {} };
   const FORBIDDEN = 'events must not be written to';
   let forbidden: boolean;
@@ -211,7 +211,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     await anew;
   };
 
-  it('is restored after a pause that grows up to half a minute, and says so each time', async () => {
+  it('is restored after a pause that grows up to half a minute, and logs it each time', async () => {
     for (let failures = 1; failures <= 10; failures += 1) await failToWrite();
     expect(pauses).toEqual([200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
     const said = { msg: 'state not written', name: NAME, partition: 0 };
@@ -239,7 +239,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     expect(pauses).toEqual([200]);
   });
 
-  it('counts as a problem no more when nothing has failed for two minutes', async () => {
+  it('no longer counts as a problem when nothing has failed for two minutes', async () => {
     for (let failures = 1; failures <= 6; failures += 1) await failToWrite();
     nowMs += 110_000;
     expect(partition.stateProblem).toBeDefined();
@@ -247,7 +247,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     expect(partition.stateProblem).toBeUndefined();
   });
 
-  it('shows at once what is to be written with what a message leads to, and hands out the record', () => {
+  it('shows a change at once, and returns its record', () => {
     const record = owned.put('a', 2);
     expect(record).toEqual({
       ...{ topic: NAME, partition: 0, key: 'a', value: '2', headers: {}, isState: true },

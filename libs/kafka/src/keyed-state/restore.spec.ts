@@ -65,7 +65,7 @@ describe('Restore', () => {
     );
   });
 
-  it('fails once nothing has come for 30 s, and takes nothing more', async () => {
+  it('fails once nothing has come for 30 s, and accepts nothing more', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     const restore = new Restore('counts', 4);
     const finished = restore.restoredValues(never);
@@ -146,7 +146,7 @@ function settledTopic(width: number): Topic {
 }
 
 describe('Repartition', () => {
-  it('is over at first once each partition has said that it holds nothing of others', () => {
+  it('is over at first once each partition has stated that it holds no keys of others', () => {
     const topic = new Topic(3);
     topic.handOver(0);
     topic.handOver(2);
@@ -159,13 +159,13 @@ describe('Repartition', () => {
     ]);
   });
 
-  it('writes nothing where all is as it was', () => {
+  it('writes nothing if nothing has changed', () => {
     const { repartition, texts } = settledTopic(3).restore(1);
     expect(repartition.isOver).toBe(true);
     expect([...repartition.handOver(texts)]).toEqual([]);
   });
 
-  it('leaves each key in the partition it belongs to and nowhere else, whoever dies in between', () => {
+  it('leaves each key only in the partition that it belongs to, whoever dies in between', () => {
     const growth = fc.record({
       more: fc.integer({ min: 1, max: 5 }),
       // Owners die at once, or after writing something, before the others begin.
@@ -201,7 +201,7 @@ describe('Repartition', () => {
     );
   });
 
-  it('lets nobody own a partition before all that may have something for it have handed over', () => {
+  it('lets no partition be owned before all others have handed over', () => {
     const topic = settledTopic(3);
     topic.grow(3);
     for (const partition of [1, 2, 3, 4, 5]) topic.handOver(partition);
@@ -210,7 +210,7 @@ describe('Repartition', () => {
     }
   });
 
-  it('takes more than a transaction for many keys, of which the last says that it is done', () => {
+  it('takes several transactions for many keys, the last of which states the end', () => {
     const many = Array.from({ length: 6000 }, (_, index): [string, string] => [`X-${index}`, 'x']);
     const repartition = new Repartition(NAME, 0, 2, { topic: NAME });
     const transactions = [...repartition.handOver(new Map(many))];
@@ -222,7 +222,7 @@ describe('Repartition', () => {
     ).toEqual(transactions.map((_, index) => index === transactions.length - 1));
   });
 
-  it('says what to do where keys do not move, and has the others wait', () => {
+  it('gives advice if keys do not move, and lets the others wait', () => {
     const topic = settledTopic(3);
     topic.grow(1);
     const { repartition, texts } = topic.restore(1, 'send all again');

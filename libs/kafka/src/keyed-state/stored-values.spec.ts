@@ -4,7 +4,7 @@ import { PackedJson, StoredValues } from './stored-values.js';
 describe('PackedJson', () => {
   const again = (packed: PackedJson, text: string): unknown => packed.unpack(packed.pack(text));
 
-  it('gives back any JSON as it was', () => {
+  it('returns any JSON as it was', () => {
     const packed = new PackedJson();
     fc.assert(
       fc.property(fc.json(), (text) => {
@@ -14,7 +14,7 @@ describe('PackedJson', () => {
     );
   });
 
-  it('gives back objects that are maps, however many keys they have had', () => {
+  it('returns objects used as maps, however many keys they have had', () => {
     const packed = new PackedJson();
     for (let number = 0; number < 1000; number += 1) {
       const value = { byMachine: { [`M-${number}`]: [1, { a: number }] }, last: [number] };
@@ -32,13 +32,13 @@ describe('PackedJson', () => {
     expect(JSON.stringify(again(new PackedJson(), text))).toBe(JSON.stringify(JSON.parse(text)));
   });
 
-  it('takes less than half for values that are alike', () => {
+  it('takes less than half for similar values', () => {
     const period = { state: 'OFF', startTime: 1763680000, previousState: null, revision: 0 };
     const text = JSON.stringify({ displayName: 'Lathe', periods: [period, period], replaced: [] });
     expect(new PackedJson().pack(text).length).toBeLessThan(text.length / 2);
   });
 
-  it('takes nothing else than JSON', () => {
+  it('accepts only JSON', () => {
     expect(() => new PackedJson().pack('{"n":')).toThrow(SyntaxError);
   });
 });
@@ -59,17 +59,17 @@ describe.each([
     values = new StoredValues(texts, parse, isPacked);
   });
 
-  it('reads what is stored, and takes for forgotten what it cannot read', () => {
+  it('reads stored values, and treats unreadable ones as absent', () => {
     expect(values.get('M-1')).toBe(1);
     expect(['M-2', 'M-3', 'M-4'].map((key) => values.get(key))).toEqual(Array(3).fill(undefined));
     expect([...values.entries()]).toEqual([['M-1', 1]]);
   });
 
-  it('lists the keys without reading what they stand for', () => {
+  it('lists the keys without parsing values', () => {
     expect([...values.keys()]).toEqual(['M-1', 'M-2', 'M-3']);
   });
 
-  it('takes new values in, and forgets', () => {
+  it('stores new values, and deletes them', () => {
     values.put('M-2', '2');
     values.put('M-1', null);
     expect([...values.entries()]).toEqual([['M-2', 2]]);

@@ -1,14 +1,14 @@
 import { ConsecutiveFailures } from './consecutive-failures.js';
 
 describe('a run of failures', () => {
-  it('counts them until something succeeds', () => {
+  it('counts failures until a success', () => {
     const run = new ConsecutiveFailures();
     expect([1, 2, 3].map((second) => run.recordFailure(second * 1000, 'away'))).toEqual([1, 2, 3]);
     run.recordSuccess();
     expect(run.recordFailure(4000, 'away')).toBe(1);
   });
 
-  it('is a problem once it has lasted for five seconds, and says what failed last', () => {
+  it('is a problem once it has lasted for five seconds, with the latest reason', () => {
     const run = new ConsecutiveFailures(60_000);
     run.recordFailure(1000, 'away');
     // one failure alone may be over, however long ago it was
@@ -21,7 +21,7 @@ describe('a run of failures', () => {
     expect(run.lastingProblem(6000)).toBeUndefined();
   });
 
-  it('is a problem as soon as that where nothing but another try can end it', () => {
+  it('is a problem after that time even without a new failure, if only a retry can end it', () => {
     const run = new ConsecutiveFailures();
     run.recordFailure(1000, 'away');
     expect(run.lastingProblem(5999)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('a run of failures', () => {
     expect(run.lastingProblem(6000)).toBeUndefined();
   });
 
-  it('goes on after a success that had to do with less', () => {
+  it('goes on after a success with fewer topics', () => {
     const run = new ConsecutiveFailures();
     run.recordFailure(1000, 'forbidden', ['memory', 'events']);
     run.recordSuccess(new Set(['memory']));

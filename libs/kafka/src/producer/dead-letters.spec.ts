@@ -71,7 +71,7 @@ describe('DeadLetters', () => {
     sent.length = 0;
   });
 
-  it('keeps key, value and headers byte for byte and adds why', async () => {
+  it('keeps key, value and headers byte for byte and adds the reason', async () => {
     const reason = { code: 'unknown-machine', detail: 'no M-9', attempts: 0 } as const;
     await publish(deadLetters, sender, message, reason);
     expect(sent).toEqual([
@@ -94,7 +94,7 @@ describe('DeadLetters', () => {
     ]);
   });
 
-  it('says nothing of an earlier dead letter whose headers the message carries', async () => {
+  it('drops the headers of an earlier dead letter that the message carries', async () => {
     const earlier = deadLetterHeaders({
       ...{ code: 'rejected-by-service', detail: 'refused', sourceTopic: 'old', sourcePartition: 9 },
       ...{ sourceOffset: '9', sourceTimestamp: '9', failedAt: 9, attempts: 9 },
@@ -112,7 +112,7 @@ describe('DeadLetters', () => {
     expect(headersOf(sent[0]).slice(0, own.length)).toEqual(own);
   });
 
-  it("names the service's answer and the machines at fault where there are any", async () => {
+  it("names the service's answer and the machines at fault, if any", async () => {
     await publish(deadLetters, sender, message, {
       code: 'rejected-by-service',
       detail: 'refused',
@@ -127,7 +127,7 @@ describe('DeadLetters', () => {
     });
   });
 
-  it('has a line in the log, or is counted by the next one where there are hundreds a second', async () => {
+  it('has a line in the log, or is counted in the next one if there are hundreds a second', async () => {
     const logged = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const lines = (): { offset: number; leftOut?: number }[] =>
       logged.mock.calls.map(([line]) => line as { offset: number });
@@ -159,7 +159,7 @@ describe('DeadLetters', () => {
     ]);
   });
 
-  it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
+  it('leaves the value out, and states it, if the dead-letter topic refuses it', async () => {
     const noValues = refusing(({ value }) => value !== null);
     await publish(deadLetters, noValues, message, notJson);
     expect(sent).toMatchObject([{ key: message.key, value: null }]);
@@ -169,7 +169,7 @@ describe('DeadLetters', () => {
     expect(headers.at(-1)).toEqual(['dlq-value-omitted', '2']);
   });
 
-  describe('on a topic that takes little', () => {
+  describe('on a topic that accepts small records alone', () => {
     const LIMIT = 64 * 1024;
     const sizeOf = (record: OutboundRecord): number =>
       [record.key, record.value, ...headersOf(record).flat()]
@@ -179,7 +179,7 @@ describe('DeadLetters', () => {
     const reason = { code: 'rejected-by-service', detail: 'refused', attempts: 1 } as const;
     const huge = 'x'.repeat(LIMIT);
 
-    it('leaves out the headers as well where they are what is too large, and says so', async () => {
+    it('leaves out the headers as well if they are too large, and states it', async () => {
       const headers: MessageHeaders = [['huge', huge]];
       await publish(
         deadLetters,
@@ -198,7 +198,7 @@ describe('DeadLetters', () => {
       expect(sent[0]?.headers).not.toHaveProperty('huge');
     });
 
-    it('leaves out the key and the machines at fault where these are', async () => {
+    it('leaves out the key and the machines at fault if these are too large', async () => {
       const machineIds = Array.from({ length: 1000 }, (_, one) => `${one}-${'x'.repeat(100)}`);
       const key = Buffer.from(huge);
       await publish(deadLetters, small, { ...message, key }, { ...reason, machineIds });

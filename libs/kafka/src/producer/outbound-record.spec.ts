@@ -12,7 +12,7 @@ import {
 } from './outbound-record.js';
 
 describe('batchesOf', () => {
-  it('are all in order, as full as they can be, and what is too large alone', () => {
+  it('hold all records in order, are as full as possible, and have a too large one alone', () => {
     const keys = fc.array(fc.string({ maxLength: 2000 }), { maxLength: 20 });
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 5000 }), (all, maxBytes) => {
@@ -35,7 +35,7 @@ describe('batchesOf', () => {
 });
 
 describe('toTopicMessages', () => {
-  it('groups the records of each topic in their order, as they are', () => {
+  it('groups the records of each topic in order, unchanged', () => {
     const records = ['a 1', 'b 1', 'a 2', 'b 2', 'a 3'].map((value, partition) => ({
       ...{ topic: value.charAt(0), key: Buffer.from([0xff]), partition },
       ...{ value: value === 'b 2' ? null : value, headers: { name: 'of a header' } },
@@ -83,7 +83,7 @@ describe('partitionByKey', () => {
   const byDefault = Partitioners.DefaultPartitioner();
   const byKey = partitionByKey();
 
-  it('puts any key where the client by itself would put it', () => {
+  it('assigns any key the partition that the client would choose', () => {
     const keys = fc.oneof(
       fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
       fc.string(),
@@ -96,19 +96,19 @@ describe('partitionByKey', () => {
     );
   });
 
-  it('puts a record where its partition key belongs, if it has one', () => {
+  it('assigns a record the partition of its partition key, if it has one', () => {
     const message = { key: 'M-1/0/7', partitionKey: 'M-1', value: null };
     expect(byKey(choiceOf(message, 50))).toBe(partitionOf('M-1', 50));
     expect(byKey(choiceOf(message, 50))).not.toBe(partitionOf('M-1/0/7', 50));
   });
 
-  it('leaves a record in the partition it names, and one without a key to any', () => {
+  it('keeps an explicit partition, and chooses any for a record without a key', () => {
     expect(byKey(choiceOf({ key: 'M-1', value: null, partition: 5 }, 6))).toBe(5);
     const byTurns = [1, 2, 3].map(() => byKey(choiceOf({ key: null, value: null }, 3)));
     expect(byTurns.sort()).toEqual([0, 1, 2]);
   });
 
-  it('does not hold the process up for a key as large as a message may be', () => {
+  it('does not block the process for a key as large as a message may be', () => {
     const key = randomBytes(1024 * 1024);
     const startedMs = realNowMs();
     byKey(choiceOf({ key, value: null }, 6));

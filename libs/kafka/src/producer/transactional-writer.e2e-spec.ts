@@ -7,7 +7,7 @@ import { createKafka } from '../client/kafka-client.js';
 import { withAdmin } from '../client/with-admin.js';
 import { TransactionalWriter } from './transactional-writer.js';
 
-describe('a writer of transactions', () => {
+describe('a transactional writer', () => {
   const topic = `test-${randomUUID().slice(0, 8)}.counts`;
   let kafka: Kafka;
 
@@ -40,7 +40,7 @@ describe('a writer of transactions', () => {
     },
   );
 
-  it('commits one offset right after the other, while the brokers still end the transaction before', async () => {
+  it('commits one offset right after the other while the brokers still end the previous transaction', async () => {
     const writer = new TransactionalWriter(kafka, randomUUID());
     const groupId = `test-${randomUUID()}`;
     const offsets = Array.from({ length: 50 }, (_, index) => String(index));

@@ -46,8 +46,8 @@ function answersOf(batch: object): unknown[] {
   return QUESTIONS.map((question) => [question, asked[question]?.()]);
 }
 
-describe('a batch of messages out of one fetch', () => {
-  it("has what kafkajs puts there, and answers in the same way, where nothing is aborted", () => {
+describe('a batch of messages of one fetch', () => {
+  it("equals kafkajs's batch if nothing is aborted", () => {
     expect(BatchOfOurs).not.toBe(BatchOfKafkajs);
     const fetchedOffset = fc.nat({ max: 20 }).map(String);
     fc.assert(
@@ -69,7 +69,7 @@ describe('a batch of messages out of one fetch', () => {
     );
   });
 
-  it('has 25,000 of more messages, and the next fetch those behind them', () => {
+  it('has the first 25,000 messages, and the next fetch the others', () => {
     const offsets = Array.from({ length: 60_000 }, (_, offset) => String(offset));
     const messages = offsets.map((offset) => ({ offset, key: null, isControlRecord: false }));
     const fetched = { partition: 3, highWatermark: '60000', messages };
@@ -161,8 +161,8 @@ const messagesOf = (fetched: readonly Logged[], aborted: readonly AbortedTransac
     .filter(({ isControlRecord }) => !isControlRecord)
     .map(({ position }) => position);
 
-describe('what of a fetch is committed', () => {
-  it('is what was committed in the log, wherever the fetch begins and ends', () => {
+describe('the committed messages of a fetch', () => {
+  it('are those committed in the log, wherever the fetch begins and ends', () => {
     fc.assert(
       fc.property(logs, fc.nat({ max: 40 }), fc.nat({ max: 40 }), (log, from, length) => {
         const until = Math.min(log.stableEnd, from + length);
@@ -176,7 +176,7 @@ describe('what of a fetch is committed', () => {
     );
   });
 
-  it('does not take another control record for the end of a transaction', () => {
+  it('are not changed by other control records', () => {
     const log = new Log();
     for (const key of [null, null, null]) log.send('1', key);
     log.end('1', 'abort');
@@ -187,13 +187,13 @@ describe('what of a fetch is committed', () => {
     expect(messagesOf([first!, { ...endOfBatch, key }, ...others], log.aborted)).toEqual([]);
   });
 
-  it('leaves messages of the old formats as they are', () => {
+  it('include all messages of the old formats', () => {
     const old = { offset: '3' };
     expect(committedMessages([old], [{ producerId: '1', firstOffset: '0' }])).toEqual([old]);
   });
 });
 
-describe('a reader of a topic of which a partition has no leader', () => {
+describe('a reader of a topic with a leaderless partition', () => {
   /** Partition 1 has one again once it is asked so often who leads it. */
   const fetchOf = (assigner: object, ledAfter: number): Promise<unknown> => {
     let asked = 0;
@@ -212,7 +212,7 @@ describe('a reader of a topic of which a partition has no leader', () => {
     return new Reader({} as never).fetch('1');
   };
 
-  it('fetches nothing without a group, unless it has a leader again', async () => {
+  it('fetches nothing without a group until the partition has a leader', async () => {
     const type = 'LEADER_NOT_AVAILABLE';
     await expect(fetchOf(withoutGroup(), 2)).rejects.toMatchObject({ type });
     await expect(fetchOf(withoutGroup(), 1)).resolves.toBe('of 1');
@@ -223,7 +223,7 @@ describe('a reader of a topic of which a partition has no leader', () => {
   });
 });
 
-describe('a consumer that fetches from a topic that is gone', () => {
+describe('a consumer that fetches from a deleted topic', () => {
   const Group = withLeaderMoves(
     require('kafkajs/src/consumer/consumerGroup.js') as RecoveringGroupClass,
   );
@@ -263,7 +263,7 @@ describe('a consumer that fetches from a topic that is gone', () => {
     });
   });
 
-  it('joins anew where it is there again', async () => {
+  it('rejoins if it exists again', async () => {
     await expect(recoverWith(() => Promise.resolve())).resolves.toBe(1);
   });
 });

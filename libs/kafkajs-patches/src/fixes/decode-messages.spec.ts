@@ -69,7 +69,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
   });
 
-  it.each([1, 40, 70])('leaves a batch out of which %i bytes are not there', async (missing) => {
+  it.each([1, 40, 70])('leaves out a batch that lacks %i bytes', async (missing) => {
     const [first, second] = [
       await batchOf(3, [recordOf('a', 0)]),
       await batchOf(4, [recordOf('some text', 0)]),
@@ -79,7 +79,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
   });
 
-  it('reads up to a batch whose length is damaged, and fails as a broker does where that is the first', async () => {
+  it('reads up to a batch with a damaged length, and fails like a broker if that is the first', async () => {
     const first = await batchOf(3, [recordOf('a', 0)]);
     const damaged = Buffer.from(await batchOf(4, [recordOf('b', 0)]));
     damaged.writeInt32BE(1, 8);
@@ -89,7 +89,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     await expect(read(answerOf(damaged), ours)).rejects.toMatchObject({ type });
   });
 
-  it('leaves an answer without messages, and one in an older format, to kafkajs', async () => {
+  it('leaves an empty answer, and one in an older format, to kafkajs', async () => {
     expect(await read(answerOf(), ours)).toEqual({ offsets: [], rest: 'behind' });
     const older = Buffer.alloc(40);
     older.writeInt8(1, 16);
@@ -113,7 +113,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect((await read(answerOf(next), ours)).offsets).toEqual(['100000']);
   });
 
-  it('takes several batches of no more records together', async () => {
+  it('takes several batches up to the limit of records', async () => {
     const first = await batchOf(0, manyRecords(24_999));
     const second = await batchOf(24_999, [recordOf('x', 0)]);
     expect((await read(answerOf(first, second), ours)).offsets).toHaveLength(25_000);
@@ -123,7 +123,7 @@ describe("the decoding of a partition's part of a fetch", () => {
   const packedBatch = (firstOffset: number): Promise<Buffer> =>
     batchOf(firstOffset, [encodeRecord({ value: Buffer.alloc(8 * 1024 * 1024) })], PACKED);
 
-  it('leaves the next batch to another fetch where one has unpacked to 8 MiB', async () => {
+  it('leaves the next batch to another fetch once 8 MiB have been unpacked', async () => {
     const answer = answerOf(await packedBatch(3), await packedBatch(4));
     expect((await read(answer, ours)).offsets).toEqual(['3']);
   });
@@ -138,7 +138,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect(await ours(fetched)).toEqual([]);
   });
 
-  it('has a record stand for each offset of a batch that cannot be unpacked', async () => {
+  it('makes a record for each offset of a batch that cannot be unpacked', async () => {
     const batch = await batchOf(7, manyRecords(3), PACKED);
     const headBytes = 61;
     expect((await read(answerOf(batch.fill(0xff, headBytes)), ours)).offsets).toEqual([
@@ -148,7 +148,7 @@ describe("the decoding of a partition's part of a fetch", () => {
     ]);
   });
 
-  it('has one record stand for a batch of more, which would be more than the stack holds', async () => {
+  it('makes one record for a batch of more offsets, which would overflow the stack', async () => {
     const { offsets } = await read(answerOf(await batchOf(7, manyRecords(300_000))), ours);
     expect(offsets).toEqual(['7', '300006']);
   });
@@ -194,7 +194,7 @@ async function answerWith(...left: number[]): Promise<Buffer> {
   return answerOf(await batchOf(5, records, { lastOffsetDelta: 3 }));
 }
 
-describe('a record batch whose end compaction has taken', () => {
+describe('a record batch whose end has been compacted away', () => {
   beforeAll(applyPatches);
 
   const read = async (answer: Buffer): Promise<Batch> => {
@@ -218,7 +218,7 @@ describe('a record batch whose end compaction has taken', () => {
     expect(batch.lastOffset()).toBe('8');
   });
 
-  it('has its records read in our way, and no end beside its own when its last record is left', async () => {
+  it('has its records decoded by the patch, and no added end if its last record remains', async () => {
     const { rawMessages } = await read(await answerWith(6, 8));
     expect(rawMessages[0]).toHaveProperty('headerList', []);
     expect(rawMessages.map(({ offset }) => offset)).toEqual(['6', '8']);
@@ -292,7 +292,7 @@ describe('the decoding of a record batch', () => {
     expect(decoded.map(({ value }) => String(value))).toEqual(texts);
   });
 
-  it('keeps not much more alive than one record that waits', async () => {
+  it('keeps little more alive than one waiting record', async () => {
     const many = Array.from({ length: 200 }, () => ({ value: 'x'.repeat(400) }));
     const decoded = await recordsOf(await encode({ ...few, records: many }));
     for (const { value } of decoded) expect(value?.buffer.byteLength).toBeLessThan(10_000);
@@ -320,7 +320,7 @@ describe('the decoding of a record batch', () => {
     });
   });
 
-  it('may unpack to fewer bytes the more records it has: half of the records leave 62.5 %', async () => {
+  it('may unpack to fewer bytes the more records it has: half of the records allow 62.5 %', async () => {
     const { maxBytes } = batchUnpacker;
     batchUnpacker.maxBytes = 8_000_000;
     const half = (valueBytes: number): Promise<Buffer> => {
@@ -335,7 +335,7 @@ describe('the decoding of a record batch', () => {
     expect(refused).toMatchObject({ unreadable: { rejection: { code: 'too-large', detail } } });
   });
 
-  it('fails when the fetch ends within it, in the way kafkajs knows', async () => {
+  it('fails as kafkajs expects when the fetch ends within it', async () => {
     const fetch = await encode({ ...few, records });
     for (const decode of [batchByKafkajs, decodeBatch]) {
       await expect(decode(new Decoder(fetch.subarray(0, -1)))).rejects.toMatchObject({

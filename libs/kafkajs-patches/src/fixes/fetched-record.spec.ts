@@ -62,7 +62,7 @@ function byKafkajs(encoded: Buffer, batchContext: BatchContext): KafkajsRecord {
 }
 
 describe('a decoded record', () => {
-  it("says what kafkajs reads, however often it is asked", () => {
+  it("equals kafkajs's record, however often it is read", () => {
     fc.assert(
       fc.property(recordFields, batch, (fields, batchContext) => {
         const expected = plainRecord(byKafkajs(encodeRecord(fields), batchContext));
@@ -75,7 +75,7 @@ describe('a decoded record', () => {
     );
   });
 
-  it('has as many bytes as there are behind its length', () => {
+  it('has the size that its length states', () => {
     const value = 'x'.repeat(1000);
     // The attributes, two deltas, no key, two bytes for the value's length, no headers.
     expect(read({ value }).bytes).toBe(1 + 1 + 1 + 1 + 2 + 1000 + 1);
@@ -103,7 +103,7 @@ describe('a decoded record', () => {
     },
   );
 
-  describe('with headers as Kafka knows them', () => {
+  describe('with headers as Kafka allows them', () => {
     const name = fc.oneof(
       // Few, so that they come again, and what objects put first or have of their own.
       fc.constantFrom('a', 'b', '10', '9', 'constructor', '__proto__'),
@@ -112,7 +112,7 @@ describe('a decoded record', () => {
     const value = fc.option(fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)));
     const headerList = fc.array(fc.tuple(name, value), { maxLength: 9 });
 
-    it('has each as it was written and in its place', () => {
+    it('has each header as written and in order', () => {
       fc.assert(
         fc.property(headerList, (headers) => expect(readBack(headers).headerList).toEqual(headers)),
         { numRuns: 100 },

@@ -65,7 +65,7 @@ describe('a reader without a group', () => {
     expect(asked).toContain('Fetch');
   });
 
-  it('goes on with the oldest record where its position is gone', async () => {
+  it('continues with the oldest record if its position has been deleted', async () => {
     await write(0, 'a', 'b');
     consumer.on(consumer.events.GROUP_JOIN, () => {
       consumer.seek({ topic, partition: 0, offset: '1000' });
@@ -74,7 +74,7 @@ describe('a reader without a group', () => {
     await untilRead('a', 'b');
   });
 
-  it('begins anew with the partitions that are added', async () => {
+  it('begins again with added partitions', async () => {
     await write(0, 'a');
     await consume();
     await untilRead('a');

@@ -29,7 +29,7 @@ describe('metadata', () => {
     await expect(parse(answer)).resolves.toEqual(answer);
   });
 
-  it('are refused as before where anything else is wrong', async () => {
+  it('are refused as before for any other error', async () => {
     const refused = { ...topic('a', leaderless(0)), topicErrorCode: TOPIC_AUTHORIZATION_FAILED };
     const type = 'TOPIC_AUTHORIZATION_FAILED';
     await expect(parse({ topicMetadata: [refused] })).rejects.toMatchObject({ type });
@@ -88,7 +88,7 @@ describe('offsets', () => {
     }
   }
 
-  it('are -1 of a partition without a leader, and those of others all the same', async () => {
+  it('are -1 for a partition without a leader, and known for others', async () => {
     const cluster = new (withOffsetsOfLed(Cluster as never) as unknown as typeof Cluster)();
     const asked = [{ topic: 'a', partitions: [{ partition: 0 }, { partition: 1 }] }];
     expect(await cluster.fetchTopicsOffset(asked)).toEqual([

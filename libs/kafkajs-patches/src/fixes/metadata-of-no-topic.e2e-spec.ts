@@ -7,7 +7,7 @@ import type { Producer, RequestEvent } from '#libs/kafkajs-patches';
 const PARTITION_BYTES = 26;
 const PARTITIONS = 40;
 
-describe('the metadata that a client asks for', () => {
+describe('the metadata that a client requests', () => {
   const kafka = createKafka(loadKafkaSettings(readEnvironment()));
   const topic = `test-${randomUUID().slice(0, 8)}.metadata`;
   let producer: Producer;
@@ -34,7 +34,7 @@ describe('the metadata that a client asks for', () => {
     expect(bytes.at(-1)).toBeGreaterThan(PARTITIONS * PARTITION_BYTES);
   });
 
-  it('is that of all topics where it lists them', async () => {
+  it('is that of all topics when it lists them', async () => {
     expect(await topicNames(kafka)).toContain(topic);
   });
 });

@@ -47,7 +47,7 @@ describe("a broker's queue of requests", () => {
   });
   const answer = (correlationId: number) => ({ correlationId, payload: {}, size: 0 });
 
-  it('sets no timer where no request waits, and sends what waits when it may', () => {
+  it('sets no timer while no request waits, and sends waiting requests when it may', () => {
     const queue = queueOf(withoutIdleTimers(QueueOfKafkajs));
     queue.push(request(1));
     queue.fulfillRequest(answer(1));
@@ -60,7 +60,7 @@ describe("a broker's queue of requests", () => {
     expect(timersMs.every((ms) => (ms ?? 0) > 0)).toBe(true);
   });
 
-  it('has a timer for what a broker has throttled', () => {
+  it('has a timer for throttled requests', () => {
     const queue = queueOf(withoutIdleTimers(QueueOfKafkajs));
     queue.throttledUntil = Date.now() + 5000;
     queue.push(request(1));
@@ -71,7 +71,7 @@ describe("a broker's queue of requests", () => {
 
 const factoryOfKafkajs = require('kafkajs/src/network/socketFactory.js') as CreateSocketFactory;
 
-describe('a socket that is gone, and whose connection is closed again and again', () => {
+describe('a destroyed socket whose connection is closed repeatedly', () => {
   let server: Server;
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('a socket that is gone, and whose connection is closed again and again'
 const ConnectionOfKafkajs = require('kafkajs/src/network/connection.js') as ConnectionClass;
 const Long = require('kafkajs/src/utils/long.js') as { fromValue: (ms: number) => object };
 
-describe('a login that a broker lets be for a time', () => {
+describe('a login with a limited session', () => {
   /** Of a connection that has been logged in on for so long. */
   const isLoggedIn = (Class: ConnectionClass, ageMs: number, lifetimeMs: number): boolean => {
     const connection = new Class({ logger: silent } as never);
@@ -109,7 +109,7 @@ describe('a login that a broker lets be for a time', () => {
     return connection.isAuthenticated();
   };
 
-  it('is made again shortly before its end', () => {
+  it('is repeated shortly before its end', () => {
     const Class = withSessions(ConnectionOfKafkajs);
     expect(isLoggedIn(Class, 0, 3000)).toBe(true);
     expect(isLoggedIn(Class, 2000, 3000)).toBe(true);
@@ -163,7 +163,7 @@ describe('connections to a broker', () => {
     await closeAll();
   });
 
-  it('are opened twenty at a time, whatever another broker does', async () => {
+  it('are opened twenty at a time, independently of other brokers', async () => {
     const Class = openedInTurn(ConnectionOfKafkajs);
     openMany(Class, 45, 'a');
     openMany(Class, 1, 'b');
@@ -182,7 +182,7 @@ describe('connections to a broker', () => {
     expect(openedAt('a')).toBe(40);
   });
 
-  it('are not opened any more once they are closed', async () => {
+  it('are not opened once they are closed', async () => {
     openMany(openedInTurn(ConnectionOfKafkajs), 22, 'a');
     await all[20]?.connection.disconnect();
     await jest.advanceTimersByTimeAsync(1000);

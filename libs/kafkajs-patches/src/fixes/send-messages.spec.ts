@@ -146,7 +146,7 @@ const both = [
 ];
 
 describe('records for partitions of several leaders', () => {
-  it('are sent to one that has answered as well, when a partition has come under its lead', async () => {
+  it('are sent to a broker that has answered, when it becomes the leader of their partition', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.move(2, 2);
     const answers = await brokers.send(both);
@@ -154,7 +154,7 @@ describe('records for partitions of several leaders', () => {
     expect(answers).toHaveLength(2);
   });
 
-  it('are not sent again to one that is still at them when another fails', async () => {
+  it('are not sent again to a broker that is still writing them when another fails', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.failOnce(1, CONCURRENT_TRANSACTIONS);
     brokers.holdUp(2, 50);
@@ -162,14 +162,14 @@ describe('records for partitions of several leaders', () => {
     expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
   });
 
-  it('without a key are sent where they were meant to go first, when that is tried again', async () => {
+  it('without a key keep their first partition when they are retried', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.failOnce(1, NOT_ENOUGH_REPLICAS);
     await brokers.send(['a', 'b', 'c'].map((value) => ({ key: null, value })));
     expect(brokers.log.sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are sent all the same where another partition has no leader, and those of that once it has', async () => {
+  it('are sent although another partition has no leader, and its records once it has one', async () => {
     const brokers = new TwoBrokers(1, -1);
     brokers.move(1, 2);
     await brokers.send(both);
@@ -177,14 +177,14 @@ describe('records for partitions of several leaders', () => {
     expect(brokers.numbered).toEqual(['0: 0', '1: 0']);
   });
 
-  it('are given up when one is refused for good', async () => {
+  it('are given up when one is refused permanently', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.failOnce(1, MESSAGE_TOO_LARGE);
     await expect(brokers.send(both)).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
     expect(brokers.log).toEqual(['outcome']);
   });
 
-  it('are sent to a topic that brokers get to know in a moment, and given up soon where it is gone', async () => {
+  it('are sent to a topic that brokers know in a moment, and given up soon if it is deleted', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.forgetTopic(3);
     await brokers.send(both);
@@ -194,7 +194,7 @@ describe('records for partitions of several leaders', () => {
     await expect(sent).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
   });
 
-  it('are numbered on only by what has been taken', async () => {
+  it('have sequence numbers that advance only with stored records', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.failOnce(1, NOT_ENOUGH_REPLICAS);
     await brokers.send(both);
@@ -226,7 +226,7 @@ describe('the grouping of messages by partition', () => {
     );
   });
 
-  it('drops nothing that is for a partition the topic has not', () => {
+  it('does not drop messages for an unknown partition', () => {
     const sharing = {
       ...{ topic: 'a-topic', partitionMetadata: [{}, {}], messages: [{ partition: 2 }] },
       partitioner: ({ message }: { message: { partition: number } }) => message.partition,

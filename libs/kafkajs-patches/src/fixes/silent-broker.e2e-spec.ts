@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
 
-describe('a broker that takes connections and is silent', () => {
+describe('a broker that accepts connections and does not answer', () => {
   const { brokers } = loadKafkaSettings(readEnvironment());
   let server: Server;
   let sockets: Socket[];
@@ -24,7 +24,7 @@ describe('a broker that takes connections and is silent', () => {
     server.close();
   });
 
-  it('is left for the next one', async () => {
+  it('is replaced by the next one', async () => {
     await admin.connect();
     expect(sockets.length).toBeGreaterThan(0);
     await expect(admin.describeCluster()).resolves.toHaveProperty('brokers');

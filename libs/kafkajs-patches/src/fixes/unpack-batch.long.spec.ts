@@ -97,7 +97,7 @@ describe('the unpacking of a batch', () => {
     batchUnpacker.maxBytes = maxBytes;
   });
 
-  it.each(CODECS)('gives back what was compressed: %s', async (_, codec, compress) => {
+  it.each(CODECS)('returns what was compressed: %s', async (_, codec, compress) => {
     const megabytes = Buffer.from(LISTS.repeat(1500));
     for (const original of [Buffer.from(LISTS), megabytes, Buffer.from('a'), Buffer.alloc(0)]) {
       const restored = await unpacked(codec, await compress(original));
@@ -105,7 +105,7 @@ describe('the unpacking of a batch', () => {
     }
   });
 
-  it('waits until a window has been taken, though the thread is woken before', async () => {
+  it('waits until a window has been read, although the thread is woken before', async () => {
     const original = randomBytes(3_000_000);
     const packed = await xerial(original);
     const pieces: Buffer[] = [];
@@ -119,12 +119,12 @@ describe('the unpacking of a batch', () => {
     expect(Buffer.concat(pieces).equals(original)).toBe(true);
   });
 
-  it.each(CODECS)('gives back what can hardly be compressed: %s', async (_, codec, compress) => {
+  it.each(CODECS)('returns incompressible data: %s', async (_, codec, compress) => {
     const original = randomBytes(3_000_000);
     expect((await unpacked(codec, await compress(original))).equals(original)).toBe(true);
   });
 
-  it.each(CODECS)('goes up to the bound, and not beyond it: %s', async (_, codec, compress) => {
+  it.each(CODECS)('unpacks up to the limit, and not beyond it: %s', async (_, codec, compress) => {
     const packed = await compress(Buffer.alloc(3_000_000));
     batchUnpacker.maxBytes = 3_000_000;
     expect(await unpacked(codec, packed)).toHaveLength(3_000_000);
@@ -134,7 +134,7 @@ describe('the unpacking of a batch', () => {
     expect(await unpacked(codec, packed)).toHaveLength(3_000_000);
   });
 
-  it('hands out nothing of snappy blocks that together announce more than the bound', async () => {
+  it('returns nothing of snappy blocks that announce more than the limit in sum', async () => {
     const packed = await xerial(Buffer.alloc(3_000_000));
     batchUnpacker.maxBytes = 2_999_999;
     const pieces: number[] = [];
@@ -149,7 +149,7 @@ describe('the unpacking of a batch', () => {
     expect(String(await unpacked(codec, Buffer.from(sample, 'base64')))).toBe(LISTS);
   });
 
-  it.each(CODECS)('refuses what nobody compressed: %s', async (_, codec) => {
+  it.each(CODECS)('refuses data that is not compressed: %s', async (_, codec) => {
     const junk = Buffer.from('these bytes were never compressed by anybody');
     await expect(unpacked(codec, junk)).rejects.toMatchObject({ code: 'invalid-message' });
   });
@@ -175,11 +175,11 @@ describe('the unpacking of a batch', () => {
     },
   );
 
-  it('refuses a codec that nobody knows', async () => {
+  it('refuses an unknown codec', async () => {
     await expect(unpacked(5, Buffer.from('x'))).rejects.toMatchObject({ code: 'invalid-message' });
   });
 
-  it('reads lz4 blocks that refer to those before them', async () => {
+  it('reads linked lz4 blocks', async () => {
     // "abcdefgh", then a block that repeats eight bytes from eight back and ends with "!"
     const literal = Buffer.from('80' + Buffer.from('abcdefgh').toString('hex'), 'hex');
     const linked = Buffer.from('0408001021', 'hex');
@@ -191,7 +191,7 @@ describe('the unpacking of a batch', () => {
     expect(String(await unpacked(LZ4, frame))).toBe('abcdefghabcdefgh!');
   });
 
-  it('reads lz4 blocks that refer to those before them as far back as may be, however many there are', async () => {
+  it('reads many lz4 blocks that refer as far back as allowed', async () => {
     const first = randomBytes(65_536);
     const blocks = [lz4Block(first, 0x80)];
     let expected = first;
@@ -215,7 +215,7 @@ describe('the unpacking of a batch', () => {
     expect((await unpacked(LZ4, frame)).equals(expected)).toBe(true);
   });
 
-  it('reads megabytes of the smallest snappy blocks there are', async () => {
+  it('reads megabytes of the smallest snappy blocks', async () => {
     const head = Buffer.from('82534e41505059000000000100000001', 'hex');
     const blocks = Buffer.alloc(7 * 750_000, Buffer.from('00000003' + '010041', 'hex'));
     const text = await unpacked(SNAPPY, Buffer.concat([head, blocks]));
@@ -233,7 +233,7 @@ describe('the unpacking of a batch', () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(4000);
   });
 
-  it('stops as soon as what is unpacked is not wanted', async () => {
+  it('stops as soon as unpacked data is not wanted', async () => {
     const packed = await new Encoder(3).encode(Buffer.alloc(20_000_000));
     let pieces = 0;
     const taken = batchUnpacker.unpack({ codec: ZSTD, packed }, () => {

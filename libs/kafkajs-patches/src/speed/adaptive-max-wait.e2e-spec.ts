@@ -8,7 +8,7 @@ import { type FetchingGroup, withAdaptiveMaxWait } from './adaptive-max-wait.js'
 
 const LONGEST_MS = 250;
 
-describe('what a fetch waits for at most', () => {
+describe('the longest wait of a fetch', () => {
   let paused: object[];
   let waitsMs: number[];
   let group: FetchingGroup;
@@ -43,7 +43,7 @@ describe('what a fetch waits for at most', () => {
     return waitsMs.at(-1);
   };
 
-  it('is as long as the latest pause has lasted, within limits, and else what was asked for', async () => {
+  it('is as long as the latest pause, within limits, and otherwise the configured one', async () => {
     expect(await fetchAfter(0)).toBe(LONGEST_MS);
     group.pause([{}]);
     expect(await fetchAfter(0)).toBe(10);
@@ -59,7 +59,7 @@ describe('what a fetch waits for at most', () => {
 
 const LONG_MS = 10_000;
 
-describe('a consumer of which a partition was paused', () => {
+describe('a consumer with a resumed partition', () => {
   const topic = `test-${randomUUID().slice(0, 8)}.waits`;
   const kafka = createKafka(loadKafkaSettings(readEnvironment()));
   const producer = kafka.producer();
@@ -68,7 +68,7 @@ describe('a consumer of which a partition was paused', () => {
 
   const send = (value: string) => producer.send({ topic, messages: [{ value, partition: 0 }] });
 
-  it('gets what is there long before a fetch of idle partitions alone would end', async () => {
+  it('receives its records long before a fetch of idle partitions would end', async () => {
     const spec = { name: topic, cleanupPolicy: 'delete' as const };
     await ensureTopics(kafka, [spec], { create: true, partitions: 2 });
     await producer.connect();

@@ -33,7 +33,7 @@ describe('a producer of transactions', () => {
     await transaction.commit();
   };
 
-  it('asks no more who coordinates them, nor who coordinates the group', async () => {
+  it('does not look up their coordinator again, nor that of the group', async () => {
     await write();
     asked = 0;
     await write();

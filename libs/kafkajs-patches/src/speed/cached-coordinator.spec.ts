@@ -72,7 +72,7 @@ describe('a coordinator, of transactions or of a group,', () => {
     expect(await commit()).toBe(2);
   });
 
-  it('is still the one when it is not done with the transaction before', async () => {
+  it('is kept while it is still ending the previous transaction', async () => {
     const { initProducerId, addPartitionsToTransaction } = manager();
     await initProducerId();
     failure = Object.assign(new Error('wait'), { type: 'CONCURRENT_TRANSACTIONS' });
@@ -83,7 +83,7 @@ describe('a coordinator, of transactions or of a group,', () => {
     expect(lookedUp).toHaveLength(1);
   });
 
-  it('is not believed before it has answered', async () => {
+  it('is not cached before it has answered', async () => {
     const { initProducerId } = manager();
     failure = new Error('not the coordinator');
     await expect(initProducerId()).rejects.toBe(failure);
@@ -93,7 +93,7 @@ describe('a coordinator, of transactions or of a group,', () => {
     expect(await initProducerId()).toBe(2);
   });
 
-  it('is looked up again by a request that asks a second time', async () => {
+  it('is looked up again by a request that asks twice', async () => {
     const { commit, sendOffsets } = manager();
     await sendOffsets();
     leader = 2;
@@ -104,7 +104,7 @@ describe('a coordinator, of transactions or of a group,', () => {
     expect(lookedUp).toEqual([TRANSACTION, GROUP, TRANSACTION, TRANSACTION, GROUP]);
   });
 
-  it('is kept apart from the other', async () => {
+  it('is cached separately from the other', async () => {
     const { sendOffsets } = manager();
     await sendOffsets();
     leader = 2;

@@ -78,7 +78,7 @@ describe('a produce request', () => {
     });
   });
 
-  it('is to the byte that of kafkajs', async () => {
+  it('equals that of kafkajs byte for byte', async () => {
     expect(byKafkajs).not.toBe(produceRequest);
     await fc.assert(
       fc.asyncProperty(fields, async (given) => {
@@ -90,7 +90,7 @@ describe('a produce request', () => {
     );
   });
 
-  it('is that also where it is larger than any before, and after that', async () => {
+  it('does so also if it is larger than any before, and afterwards', async () => {
     const large = [one, { ...one, value: 'x'.repeat(3_000_000) }, one];
     for (const messages of [large, [one], large]) {
       const expected = await byKafkajs(requestOf(messages)).encode();
@@ -99,7 +99,7 @@ describe('a produce request', () => {
     }
   });
 
-  it('has headers in a list where kafkajs has them by name', async () => {
+  it('has the same headers from a list as kafkajs has by name', async () => {
     const byName = fc.dictionary(text, fc.oneof(part, fc.array(part, { maxLength: 3 })));
     await fc.assert(
       fc.asyncProperty(byName, async (headers) => {
