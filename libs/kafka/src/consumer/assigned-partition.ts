@@ -122,8 +122,8 @@ export class AssignedPartition {
     this.input = topic.slice(context.topicPrefix.length);
     this.ends = new LogEnds(topic, partition, context.lost);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
-      progressRead: (earlierProgress) => {
-        if (!isAnotherLog) this.progressRead(earlierProgress);
+      progressRead: (earlier) => {
+        if (!isAnotherLog) this.progressRead(earlier);
       },
       offsetCommitted: (offset) => {
         this.acknowledged = offset;
@@ -240,16 +240,15 @@ export class AssignedPartition {
   }
 
   /** Takes over the progress of earlier owners, for which messages have waited since the assignment. */
-  private progressRead(earlierProgress: CommittedProgress | undefined): void {
-    this.begin = earlierProgress?.begin;
+  private progressRead(earlier: CommittedProgress | undefined): void {
+    this.begin = earlier?.begin;
     if (this.firstFetched !== undefined && this.skipsUnfinished(this.firstFetched)) {
       this.progress.forgetFetched();
     }
-    if (earlierProgress !== undefined) {
-      this.progress.inheritProgress(earlierProgress);
-      this.acknowledged = Math.max(this.acknowledged, earlierProgress.floor);
-      if (earlierProgress.floor > 0)
-        this.ends.logLoss(earlierProgress.floor, earlierProgress.begin);
+    if (earlier !== undefined) {
+      this.progress.inheritProgress(earlier);
+      this.acknowledged = Math.max(this.acknowledged, earlier.floor);
+      if (earlier.floor > 0) this.ends.logLoss(earlier.floor, earlier.begin);
     }
     this.resumeHandOver('progress');
   }

@@ -253,7 +253,7 @@ export class UnreadableTopics {
           : partsOf(topics).map((part) => [part]);
       const [[first] = []] = each;
       if (first === undefined || each.length === 1) {
-        if (first !== undefined) this.recordRefusal(first, answer, error);
+        if (first !== undefined) this.refuse(first, answer, error);
         return { responses: [] };
       }
       // The broker's answer does not name the partition at fault: bisect.
@@ -271,11 +271,7 @@ export class UnreadableTopics {
     }
   }
 
-  private recordRefusal(
-    { topic, partition: { partition } }: Part,
-    answer: string,
-    error: unknown,
-  ): void {
+  private refuse({ topic, partition: { partition } }: Part, answer: string, error: unknown): void {
     const name = answer === NO_RIGHT ? topic : placeOf(topic, partition);
     const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
     if (this.refused.get(name)?.isLogged !== true) {

@@ -272,12 +272,9 @@ export class ContiguousOffsets {
   placeAfter(
     finished: ReadonlySet<number>,
   ): { offset: number; ahead: string; upTo: number } | undefined {
-    const { highest } = this;
+    const { highest, finishedEarlier } = this;
     if (highest === undefined) return undefined;
-    const before =
-      this.finishedEarlier !== undefined && this.finishedEarlier.upTo > highest
-        ? this.finishedEarlier
-        : undefined;
+    const before = (finishedEarlier?.upTo ?? -1) > highest ? finishedEarlier : undefined;
     const remaining = this.unfinishedWithout(finished);
     const [offset = highest + 1] = remaining;
     if (remaining.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };

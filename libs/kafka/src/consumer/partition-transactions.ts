@@ -96,7 +96,7 @@ export class PartitionTransactions {
   private readonly whenIdle: (() => void)[] = [];
   private readonly beginFailures = new ConsecutiveFailures();
   /** Failed commits of an offset alone, for which no topic is at fault. */
-  private readonly offsetCommitFailures = new ConsecutiveFailures();
+  private readonly offsetFailures = new ConsecutiveFailures();
   private offsetNotBeforeMs = -Infinity;
   private resolveFenced: () => void = () => undefined;
   /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
@@ -117,9 +117,7 @@ export class PartitionTransactions {
   /** Why commits have been failing, for `/health/ready`; undefined while they succeed. */
   get commitProblem(): string | undefined {
     const nowMs = realNowMs();
-    return (
-      this.beginFailures.lastingProblem(nowMs) ?? this.offsetCommitFailures.lastingProblem(nowMs)
-    );
+    return this.beginFailures.lastingProblem(nowMs) ?? this.offsetFailures.lastingProblem(nowMs);
   }
 
   addToTransaction(entry: TransactionEntry): void {
@@ -190,17 +188,14 @@ export class PartitionTransactions {
       // If the session has ended meanwhile, this may have fenced a later owner, whose results must stand.
       if (!mayFence()) return;
       this.resolveFenced();
-      const earlierProgress = await abortable(
-        committedOffsets.fetchProgress(topic, partition),
-        signal,
-      );
+      const progress = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
       this.beginFailures.recordSuccess();
-      this.resolveUncertain(earlierProgress);
-      this.committedTo = earlierProgress?.begin ?? -1;
-      if (!this.isProgressRead) this.listener.progressRead(earlierProgress);
+      this.resolveUncertain(progress);
+      this.committedTo = progress?.begin ?? -1;
+      if (!this.isProgressRead) this.listener.progressRead(progress);
       this.isProgressRead = true;
       // Also when it was committed although the answer was lost.
-      if (!this.canMoveOffset()) this.offsetCommitFailures.recordSuccess();
+      if (!this.canMoveOffset()) this.offsetFailures.recordSuccess();
       let goesOn = true;
       while (goesOn && (await this.untilDue())) goesOn = await this.commitNext(writer);
     } finally {
@@ -268,11 +263,11 @@ export class PartitionTransactions {
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
       await abortable(withinDeadline(written), this.closing.signal);
     } catch (error) {
-      return this.handleFailure(id, entries, error);
+      return this.onFailure(id, entries, error);
     }
     this.uncertain = undefined;
     if (place !== undefined) {
-      this.offsetCommitFailures.recordSuccess();
+      this.offsetFailures.recordSuccess();
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
     }
@@ -294,23 +289,21 @@ export class PartitionTransactions {
     }
   }
 
-  private handleFailure(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
+  private onFailure(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
     this.uncertain = undefined;
     const refusal = refusalOf(error);
-    if (refusal !== undefined && this.handleRefusal(entries, refusal)) return true;
+    if (refusal !== undefined && this.onRefusal(entries, refusal)) return true;
     this.uncertain = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
     const suspects =
-      refusal?.topic === undefined
-        ? this.options.health.suspectTopics(this, topics)
-        : [refusal.topic];
+      refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
     const nowMs = realNowMs();
     const attempt =
       entries.length === 0
-        ? this.offsetCommitFailures.recordFailure(nowMs, why)
+        ? this.offsetFailures.recordFailure(nowMs, why)
         : this.options.health.writeFailed(this, topics, suspects, why);
     const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
     if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
@@ -330,10 +323,7 @@ export class PartitionTransactions {
    * entries. If entries cannot be separated, first fewer records are sent together; then the largest entry is at
    * fault, or the next once that has a leaner form. Returns false if the topic is at fault.
    */
-  private handleRefusal(
-    entries: readonly TransactionEntry[],
-    refusal: RecordRefusedError,
-  ): boolean {
+  private onRefusal(entries: readonly TransactionEntry[], refusal: RecordRefusedError): boolean {
     if (this.pending.canPart(entries)) {
       this.pending.returnToFront(entries, Math.ceil(entries.length / 2));
       return true;

@@ -6,7 +6,7 @@ import {
   type RecordRefusedError,
 } from '../producer/outbound-record.js';
 import type { CommitPosition } from './offset-metadata.js';
-import type { CommittedEntry, PartitionProgress } from './partition-progress.js';
+import type { PartitionProgress } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 
@@ -15,9 +15,7 @@ export interface TransactedMessage {
 }
 
 /** Records written at the end of messages or before it. A class: there are tens of thousands a second. */
-export class TransactionEntry<
-  M extends TransactedMessage = TransactedMessage,
-> implements CommittedEntry {
+export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   readonly offsets: readonly number[];
   bytes: number;
   /** A message that was compressed may fit into its topic only when compressed. */
@@ -222,16 +220,15 @@ export class PendingEntries {
     let bytes = 0;
     for (const entry of this.entries) {
       if (backOffEndMs !== undefined || upTo < Infinity) {
-        const [sequences, ownSet] = [sequencesOf(entry), topicSetOf(entry)];
-        const mayBegin =
-          topicSet === undefined && (backOffEndMs?.get(ownSet) ?? -Infinity) <= nowMs;
-        const isOfSet = backOffEndMs === undefined || mayBegin || ownSet === topicSet;
+        const [sequences, set] = [sequencesOf(entry), topicSetOf(entry)];
+        const mayBegin = topicSet === undefined && (backOffEndMs?.get(set) ?? -Infinity) <= nowMs;
+        const isOfSet = backOffEndMs === undefined || mayBegin || set === topicSet;
         const isBehind = sequences.some((each) => heldBack.has(each));
         if (isBehind || !isOfSet || entry.offsets.some((offset) => offset > upTo)) {
           for (const each of sequences) heldBack.add(each);
           continue;
         }
-        topicSet = ownSet;
+        topicSet = set;
       }
       const isFull = taken.length >= this.maxEntries || bytes + entry.bytes > MAX_BATCH_BYTES;
       if (taken.length > 0 && isFull) break;

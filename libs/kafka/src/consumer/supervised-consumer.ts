@@ -133,9 +133,7 @@ export class SupervisedConsumer implements FetchControl {
   private async supervise(): Promise<void> {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
-      const end = await this.consumeUntilEnd().catch((error: unknown) =>
-        this.describeJoinFailure(error),
-      );
+      const end = await this.consumeUntilEnd().catch((error: unknown) => this.joinFailure(error));
       this.isJoined = false;
       if (this.isStopping()) return;
       this.state = 'broken';
@@ -153,7 +151,7 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   /** Returns why joining failed, and leaves absent topics out of the next subscription, unless one is needed. */
-  private async describeJoinFailure(error: unknown): Promise<string> {
+  private async joinFailure(error: unknown): Promise<string> {
     const why = `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`;
     if (!isAbsentTopic(error)) return why;
     try {

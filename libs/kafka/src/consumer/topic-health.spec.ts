@@ -15,7 +15,7 @@ describe('TopicHealth', () => {
 
   const failed = (topics: string[], why = 'gone'): number => {
     const all = new Set(topics);
-    return health.writeFailed(writer, all, health.suspectTopics(writer, all), why);
+    return health.writeFailed(writer, all, health.suspects(writer, all), why);
   };
 
   const problems = (): unknown[] =>
@@ -24,7 +24,7 @@ describe('TopicHealth', () => {
       .flatMap(({ topic, problem }) => (problem === undefined ? [] : [[topic, problem]]));
 
   it('suspects topics without a recent write, or all if every one has been written to', () => {
-    const suspects = (...topics: string[]) => health.suspectTopics(writer, new Set(topics));
+    const suspects = (...topics: string[]) => health.suspects(writer, new Set(topics));
     expect(suspects('a', 'b')).toEqual(['a', 'b']);
     health.writeSucceeded(another, ['b']);
     expect(suspects('a', 'b')).toEqual(['a']);

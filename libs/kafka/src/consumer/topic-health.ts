@@ -29,7 +29,7 @@ export class TopicHealth {
   }
 
   /** Topics of a failed transaction that may be at fault: those that no writer has written to meanwhile. */
-  suspectTopics(writer: object, topics: ReadonlySet<string>): string[] {
+  suspects(writer: object, topics: ReadonlySet<string>): string[] {
     const writtenTopics = [...topics];
     const since = writtenTopics.map((topic) => this.writersOf(topic).failing.get(writer)?.sinceMs);
     const sinceMs = Math.min(realNowMs(), ...since.map((each) => each ?? Infinity));

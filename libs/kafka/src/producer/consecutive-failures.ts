@@ -11,7 +11,7 @@ interface Failures {
 
 /** A run of failures without a success in between. Pure: times are real milliseconds of one clock. */
 export class ConsecutiveFailures {
-  private failures: Failures | undefined;
+  private run: Failures | undefined;
 
   /**
    * @param overAfterMs age at which the latest failure counts as over without a success. By default it never does:
@@ -22,33 +22,30 @@ export class ConsecutiveFailures {
   /** Records a failure that concerns these topics; returns the number of consecutive failures. */
   recordFailure(nowMs: number, why: string, topics: readonly string[] = []): number {
     const { sinceMs, count } = this.current(nowMs) ?? { sinceMs: nowMs, count: 0 };
-    this.failures = { sinceMs, latestMs: nowMs, count: count + 1, why, topics };
+    this.run = { sinceMs, latestMs: nowMs, count: count + 1, why, topics };
     return count + 1;
   }
 
   /** Ends the run, unless the latest failure concerned further topics, which may be at fault. */
   recordSuccess(topics: ReadonlySet<string> = new Set()): void {
-    if (this.failures?.topics.every((topic) => topics.has(topic)) === true)
-      this.failures = undefined;
+    if (this.run?.topics.every((topic) => topics.has(topic)) === true) this.run = undefined;
   }
 
   /** Time of the first failure; undefined without failures. */
   get sinceMs(): number | undefined {
-    return this.failures?.sinceMs;
+    return this.run?.sinceMs;
   }
 
   /** Reason of the latest failure, once failures have gone on for a while; otherwise undefined. */
   lastingProblem(nowMs: number): string | undefined {
-    const failures = this.current(nowMs);
-    if (failures === undefined) return undefined;
-    const untilMs = this.overAfterMs === Infinity ? nowMs : failures.latestMs;
-    return untilMs - failures.sinceMs >= PROBLEM_AFTER_MS ? failures.why : undefined;
+    const run = this.current(nowMs);
+    if (run === undefined) return undefined;
+    const untilMs = this.overAfterMs === Infinity ? nowMs : run.latestMs;
+    return untilMs - run.sinceMs >= PROBLEM_AFTER_MS ? run.why : undefined;
   }
 
   private current(nowMs: number): Failures | undefined {
-    const { failures, overAfterMs } = this;
-    return failures !== undefined && nowMs - failures.latestMs <= overAfterMs
-      ? failures
-      : undefined;
+    const { run, overAfterMs } = this;
+    return run !== undefined && nowMs - run.latestMs <= overAfterMs ? run : undefined;
   }
 }
