@@ -4,6 +4,7 @@ import { withItsCluster } from './fixes/admin.js';
 import { withCachedCoordinator } from './speed/cached-coordinator.js';
 import {
   committedBatch,
+  withFetchersEnded,
   withGrouplessReaders,
   withLeaderMoves,
   withoutDefaultCommits,
@@ -59,6 +60,7 @@ export function applyPatches(): void {
     withLeaderMoves,
     withGrouplessReaders,
   );
+  patchModule(`${CONSUMER}/fetchManager.js`, withFetchersEnded);
   patchModule('kafkajs/src/admin/index.js', withItsCluster);
   patchModule(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
   // Parses all versions.

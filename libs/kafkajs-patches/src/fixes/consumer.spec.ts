@@ -5,9 +5,11 @@ import {
   type BatchClass,
   committedBatch,
   committedMessages,
+  type CreateFetchManager,
   type JoiningGroupClass,
   type RecoveringGroupClass,
   type TransactionalMessage,
+  withFetchersEnded,
   withGrouplessReaders,
   withLeaderMoves,
   withoutGroup,
@@ -265,5 +267,38 @@ describe('a consumer that fetches from a deleted topic', () => {
 
   it('rejoins if it exists again', async () => {
     await expect(recoverWith(() => Promise.resolve())).resolves.toBe(1);
+  });
+});
+
+describe('a consumer that is stopped while brokers have become others', () => {
+  const create = withFetchersEnded(
+    require('kafkajs/src/consumer/fetchManager.js') as CreateFetchManager,
+  );
+  const logger = { namespace: () => logger, debug: () => undefined, info: () => undefined };
+
+  it('fetches no more once the fetches under way have ended', async () => {
+    let nodeIds = [1, 2];
+    let isRunning = true;
+    let askedInVain = 0;
+    const answers = new Map<number, () => void>();
+    const options = {
+      ...{ logger, getNodeIds: () => nodeIds, handler: () => Promise.resolve() },
+      fetch: (nodeId: number): Promise<readonly unknown[]> => {
+        if (isRunning) return new Promise((resolve) => answers.set(nodeId, () => resolve([])));
+        askedInVain += 1;
+        // nothing else would have a turn
+        return askedInVain < 100 ? Promise.resolve([]) : Promise.reject(new Error('for ever'));
+      },
+    };
+    const manager = create(options);
+    const started = manager.start();
+    nodeIds = [1, 3];
+    answers.get(1)!();
+    await new Promise(setImmediate);
+    isRunning = false;
+    const stopped = manager.stop();
+    answers.get(2)!();
+    await Promise.all([started, stopped]);
+    expect(askedInVain).toBe(0);
   });
 });

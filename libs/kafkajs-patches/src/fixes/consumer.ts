@@ -162,6 +162,41 @@ export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClas
   };
 }
 
+interface FetchManager {
+  /** Resolves once it is stopped. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Makes what fetches from all brokers for a consumer; `fetch` yields nothing, and at once, when the consumer has ended. */
+export type CreateFetchManager = (options: {
+  fetch: (nodeId: number) => Promise<readonly unknown[]>;
+}) => FetchManager;
+
+/**
+ * Ends what fetches for a consumer that is stopped while the brokers have become others: kafkajs waits for the fetches
+ * under way, starts one for each broker anew, and these ask the consumer that has ended without a pause. Neither timers
+ * nor sockets had a turn any more: with three brokers killed one after the other a bridge hung for ever.
+ */
+export function withFetchersEnded(create: CreateFetchManager): CreateFetchManager {
+  return (options) => {
+    let isStopped = false;
+    const manager = create({
+      ...options,
+      fetch: (nodeId) => {
+        if (!isStopped) return options.fetch(nodeId);
+        void manager.stop();
+        return Promise.resolve([]);
+      },
+    });
+    const stop = (): Promise<void> => {
+      isStopped = true;
+      return manager.stop();
+    };
+    return { ...manager, stop };
+  };
+}
+
 interface TopicPartition {
   topic: string;
   partition: number;
