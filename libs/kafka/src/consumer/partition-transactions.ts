@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { abortable, afterRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
+import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
@@ -12,7 +12,7 @@ import {
   type RecordRefusedError,
   refusalOf,
 } from '../producer/outbound-record.js';
-import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from '../producer/transactional-writer.js';
+import { LONG_TRANSACTION_MS, TransactionalWriter } from '../producer/transactional-writer.js';
 import type { CommitInterval } from './commit-interval.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { formatOffsetMetadata } from './offset-metadata.js';
@@ -30,16 +30,6 @@ const PERMIT_POLL_MS = 50;
 const SMALL_BYTES = 16 * 1024;
 /** Divides the bytes sent together each time a topic refuses them, until each record is sent alone. */
 const SPLIT_FACTOR = 8;
-/**
- * Brokers abort a long transaction, for example under a quota or over a slow line. After a failure that took this
- * long, records are sent compressed in smaller transactions, which grow while they take less than a quarter of it.
- */
-const LONG_TRANSACTION_MS = 10_000;
-/**
- * Brokers look every ten seconds for transactions to abort: one that takes longer is most likely aborted, while
- * kafkajs resends its records for minutes. The progress read after the next fence shows whether it was committed.
- */
-const TRANSACTION_DEADLINE_MS = TRANSACTION_TIMEOUT_MS + 10_000;
 /** Interval of checks for progress without an entry: transaction markers, or messages finished by earlier owners. */
 const OFFSET_CHECK_MS = 500;
 
@@ -261,7 +251,7 @@ export class PartitionTransactions {
         topics: [{ topic, partitions: [offset] }],
       };
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
-      await abortable(withinDeadline(written), this.closing.signal);
+      await abortable(written, this.closing.signal);
     } catch (error) {
       return this.onFailure(id, entries, error);
     }
@@ -271,6 +261,7 @@ export class PartitionTransactions {
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
     }
+    // Only now may the next transaction be larger.
     this.entriesCommitted(entries, realNowMs() - this.lastBeginMs < LONG_TRANSACTION_MS / 4);
     return true;
   }
@@ -368,13 +359,4 @@ export class PartitionTransactions {
   private resolveIdle(): void {
     for (const resolve of this.whenIdle.splice(0)) resolve();
   }
-}
-
-/** @throws the error of the write, or an Error if it takes too long */
-async function withinDeadline(written: Promise<void>): Promise<void> {
-  if (await withDeadline(written, TRANSACTION_DEADLINE_MS)) return written;
-  const limit = `${TRANSACTION_DEADLINE_MS / 1000} s`;
-  throw new Error(
-    `Kafka has not ended it within ${limit}: a slow line, a quota, or a broker that hangs`,
-  );
 }

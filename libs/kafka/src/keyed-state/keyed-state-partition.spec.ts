@@ -1,7 +1,12 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { withDeadline } from '#libs/clock';
-import type { KafkaMessage, Message, ProducerBatch } from '#libs/kafkajs-patches';
+import {
+  CompressionTypes,
+  type KafkaMessage,
+  type Message,
+  type ProducerBatch,
+} from '#libs/kafkajs-patches';
 import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
 import {
   type InputState,
@@ -108,6 +113,67 @@ describe('a partition of state while Kafka does not answer', () => {
     await jest.advanceTimersByTimeAsync(6000);
     expect(partition.stateProblem).toContain('before its mark');
     await partition.closePartition();
+  });
+});
+
+describe('a partition of state whose writes take long', () => {
+  const EVENT = { topic: 'events', key: 'a', value: 'a is 1', headers: {} };
+  let compressions: unknown[];
+  let partition: KeyedStatePartition<number>;
+  let owned: Owned;
+  let owners: number;
+
+  /** Kafka takes records of the partition itself and returns them in a fetch; it never answers an uncompressed event. */
+  const sendBatch = ({ topicMessages = [], compression }: ProducerBatch): Promise<void> => {
+    const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
+    setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
+    if (topicMessages.every(({ topic }) => topic === NAME)) return Promise.resolve();
+    compressions.push(compression);
+    return compression === CompressionTypes.GZIP ? Promise.resolve() : never;
+  };
+
+  beforeEach(async () => {
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
+    compressions = [];
+    owners = 0;
+    const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
+    const own = (state: Owned): void => {
+      owned = state;
+      owners += 1;
+    };
+    partition = partitionOf(kafka, own, () => Promise.resolve());
+    partition.startRestoring();
+    while (owners === 0) await nextTurn();
+  });
+
+  afterEach(async () => {
+    let isClosed = false;
+    void partition.closePartition().then(() => (isClosed = true));
+    await untilAfterSeconds(() => isClosed);
+    jest.useRealTimers();
+  });
+
+  const untilAfterSeconds = async (isSo: () => boolean): Promise<void> => {
+    for (let seconds = 0; !isSo() && seconds < 10; seconds += 1) {
+      await jest.advanceTimersByTimeAsync(1000);
+      await nextTurn();
+    }
+    expect(isSo()).toBe(true);
+  };
+
+  it('gives a write up after 40 s, restores, and compresses all later writes', async () => {
+    let failure: unknown;
+    owned.commit([['a', 1]], [EVENT]).catch((error: unknown) => (failure = error));
+    await jest.advanceTimersByTimeAsync(39_000);
+    expect(failure).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(String(failure)).toContain('Kafka has not ended it within 40 s');
+    // Closing the earlier writer takes seconds, and a pause follows.
+    await untilAfterSeconds(() => owners === 2);
+    await owned.commit([['a', 1]], [EVENT]);
+    await owned.commit([['a', 2]], [EVENT]);
+    const { GZIP, None } = CompressionTypes;
+    expect(compressions).toEqual([None, GZIP, GZIP]);
   });
 });
 

@@ -5,7 +5,7 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaClient, KafkaMessage } from '../client/kafka-port.js';
 import { ConsecutiveFailures } from '../producer/consecutive-failures.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
-import { TransactionalWriter } from '../producer/transactional-writer.js';
+import { LONG_TRANSACTION_MS, TransactionalWriter } from '../producer/transactional-writer.js';
 import { partitionCount, topicSpans } from '../reading/topics.js';
 import { type KeyPlacement, Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';
@@ -92,6 +92,8 @@ export class KeyedStatePartition<V> {
   /** Counted separately: a restored partition may fail with every write. */
   private readonly restoring = new ConsecutiveFailures();
   private readonly writing = new ConsecutiveFailures(WRITES_WORK_AFTER_MS);
+  /** A long write has failed, for example over a slow line: later writes are compressed, to a tenth of the bytes. */
+  private isSlow = false;
 
   constructor(
     private readonly partition: number,
@@ -157,7 +159,8 @@ export class KeyedStatePartition<V> {
     return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
   }
 
-  private backOffWrite({ error, topics }: FailedWrite): number {
+  private backOffWrite({ error, topics, lastedMs }: FailedWrite): number {
+    this.isSlow ||= lastedMs >= LONG_TRANSACTION_MS;
     const why = describeKafkaFailure(error, { right: 'Write', topics });
     const failures = this.writing.recordFailure(realNowMs(), why, topics);
     this.warn('state not written', why, failures);
@@ -248,6 +251,7 @@ export class KeyedStatePartition<V> {
       values,
       writer,
       writing,
+      this.isSlow,
     );
     const { signal } = owned;
     this.restoring.recordSuccess();
@@ -268,6 +272,8 @@ type StateRecord = OutboundRecord & { key: string; value: string | null };
 interface FailedWrite {
   error: unknown;
   topics: readonly string[];
+  /** Real milliseconds. */
+  lastedMs: number;
 }
 
 /** A restored partition, until its first failed write or its revocation. */
@@ -285,6 +291,7 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
     private readonly values: StoredValues<V>,
     private readonly writer: TransactionalWriter,
     private readonly writing: ConsecutiveFailures,
+    private readonly isCompressed: boolean,
   ) {
     this.signal = AbortSignal.any([ending, this.broken.signal]);
   }
@@ -312,15 +319,18 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
     records: readonly OutboundRecord[],
   ): Promise<void> {
     this.signal.throwIfAborted();
+    const beganMs = realNowMs();
     const topics = new Set(records.map(({ topic }) => topic));
     if (changes.length > 0) topics.add(this.options.name);
     let written: readonly StateRecord[];
     try {
       written = changes.map((change) => this.toRecord(change));
       // A broker that does not answer must not hold up a write after the revocation.
-      await abortable(this.writer.writeTransaction([...written, ...records]), this.signal);
+      const { isCompressed } = this;
+      const all = [...written, ...records];
+      await abortable(this.writer.writeTransaction(all, { isCompressed }), this.signal);
     } catch (error) {
-      this.failed ??= { error, topics: [...topics] };
+      this.failed ??= { error, topics: [...topics], lastedMs: realNowMs() - beganMs };
       this.broken.abort(error);
       throw error;
     }

@@ -13,7 +13,17 @@ import {
 } from './outbound-record.js';
 
 /** Time after which the brokers abort a transaction that has not ended. */
-export const TRANSACTION_TIMEOUT_MS = 30_000;
+const TRANSACTION_TIMEOUT_MS = 30_000;
+/**
+ * Wait after that time-out. Brokers look every ten seconds for transactions to abort: one that takes longer is most
+ * likely aborted, while kafkajs resends its records for minutes. Only Kafka knows whether it was committed.
+ */
+const GIVEN_UP_AFTER_MS = 10_000;
+/**
+ * Brokers abort a long transaction, for example under a quota or over a slow line. After a failure that took this
+ * long, records are sent in fewer bytes.
+ */
+export const LONG_TRANSACTION_MS = 10_000;
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
 /** Retries while the brokers are still ending the previous transaction, for some seconds in all. */
@@ -45,6 +55,7 @@ interface WriteOptions {
 export class TransactionalWriter {
   private readonly producer: Producer;
   private readonly opening: Promise<void>;
+  private readonly givenUpMs: number;
   private previous: Promise<void>;
 
   /**
@@ -66,6 +77,7 @@ export class TransactionalWriter {
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS; kafkajs retries after this.
       retry: { initialRetryTime: retryAfterMs, maxRetryTime: 2000, retries: 10 },
     });
+    this.givenUpMs = transactionTimeoutMs + GIVEN_UP_AFTER_MS;
     this.opening = this.producer.connect();
     this.previous = this.opening;
     // The first write reports the failure.
@@ -80,11 +92,23 @@ export class TransactionalWriter {
     return this.writeTransaction([]);
   }
 
-  /** Commits all records and the offset of their input, or nothing; runs after earlier calls. */
-  writeTransaction(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
-    const write = this.previous.then(() => this.runTransaction(records, options));
+  /**
+   * Commits all records and the offset of their input, or nothing; runs after earlier calls. @throws also if Kafka has
+   * not ended the transaction ten seconds after its time-out
+   */
+  async writeTransaction(
+    records: readonly OutboundRecord[],
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const turn = this.previous;
+    const write = turn.then(() => this.runTransaction(records, options));
     this.previous = write.catch(() => undefined);
-    return write;
+    await turn;
+    if (await withDeadline(write, this.givenUpMs)) return write;
+    const limit = `${this.givenUpMs / 1000} s`;
+    throw new Error(
+      `Kafka has not ended it within ${limit}: a slow line, a quota, or a broker that hangs`,
+    );
   }
 
   /** Lets writes in flight end, for a moment at most. */
