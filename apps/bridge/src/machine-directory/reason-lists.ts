@@ -111,7 +111,7 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   private keepContent(machineId: string, known: KnownReasons): void {
-    if (known.loadedAt !== null) this.known.set(machineId, known);
+    if (known.loadedAtMs !== null) this.known.set(machineId, known);
   }
 
   private newList(machineId: string): ReasonList {
@@ -125,9 +125,9 @@ export class ReasonLists implements OnApplicationShutdown {
     });
   }
 
-  private isFresh({ loadedAt }: KnownReasons): boolean {
-    if (loadedAt === null) return false;
-    return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
+  private isFresh({ loadedAtMs }: KnownReasons): boolean {
+    if (loadedAtMs === null) return false;
+    return this.clock.monotonicMs() - loadedAtMs <= this.settings.reasonsRefreshSeconds * 1000;
   }
 
   private sharedSetOf(codes: readonly string[]): ReadonlySet<string> {
@@ -158,11 +158,11 @@ type ReasonsAnswer = HttpAnswer<ClassificationReason[]>;
 
 interface KnownReasons {
   readonly codes: ReadonlySet<string>;
-  /** Epoch seconds; null before the first answer. */
-  readonly loadedAt: number | null;
+  /** By the monotonic clock; null before the first answer. */
+  readonly loadedAtMs: number | null;
 }
 
-const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAt: null };
+const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAtMs: null };
 
 interface ReasonListOptions {
   read: () => Promise<ReasonsAnswer>;
@@ -244,7 +244,7 @@ class ReasonList {
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
       const codes = this.options.sharedSetOf(reasons.map(({ code }) => code));
-      this.known = { codes, loadedAt: this.options.clock.nowSeconds() };
+      this.known = { codes, loadedAtMs: this.options.clock.monotonicMs() };
       this.readSinceMs = beganMs;
       this.misses.recordFound(codes);
     }

@@ -10,10 +10,10 @@ import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
 interface PublishedReasons {
   /** Digest of the list as last published, since lists may be long; undefined before. */
   digest: string | undefined;
-  /** Epoch seconds. */
-  readAt: number;
-  /** Epoch seconds of the first in a row of empty lists that are not accepted yet. */
-  emptySince?: number;
+  /** Milliseconds of the monotonic clock. */
+  readAtMs: number;
+  /** Milliseconds of the monotonic clock, of the first in a row of empty lists that are not accepted yet. */
+  emptySinceMs?: number;
 }
 
 /** Bounded, since messages may name machines that do not exist. */
@@ -32,20 +32,20 @@ export class ReasonRecords {
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
   private readonly topic: string;
-  private readonly refreshSeconds: number;
+  private readonly refreshMs: number;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly producer: IdempotentProducer,
   ) {
-    this.refreshSeconds = settings.reasonsRefreshSeconds;
+    this.refreshMs = settings.reasonsRefreshSeconds * 1000;
     this.topic = `${settings.kafka.topicPrefix}${TOPICS.classificationReasons}`;
   }
 
-  /** When the machine's reasons were last read, in epoch seconds; undefined when they were not. */
-  readAt(machineId: string): number | undefined {
-    return this.published.get(machineId)?.readAt;
+  /** When the machine's reasons were last read, by the monotonic clock; undefined when they were not. */
+  readAtMs(machineId: string): number | undefined {
+    return this.published.get(machineId)?.readAtMs;
   }
 
   /** Forgets what was published: another process may publish the machine's next record, or a tombstone. */
@@ -59,21 +59,22 @@ export class ReasonRecords {
    * empty.
    */
   recordReasons(machineId: string, reasons: readonly ClassificationReason[] | null): void {
-    const updatedAt = this.clock.nowSeconds();
+    const readAtMs = this.clock.monotonicMs();
     const known = this.published.get(machineId);
     const before = known?.digest;
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
     if (digest === EMPTY && before !== undefined && before !== EMPTY) {
-      const emptySince = known?.emptySince ?? updatedAt;
-      if (updatedAt - emptySince < this.refreshSeconds) {
-        this.published.set(machineId, { digest: before, readAt: updatedAt, emptySince });
+      const emptySinceMs = known?.emptySinceMs ?? readAtMs;
+      if (readAtMs - emptySinceMs < this.refreshMs) {
+        this.published.set(machineId, { digest: before, readAtMs, emptySinceMs });
         return;
       }
     }
-    this.published.set(machineId, { digest, readAt: updatedAt });
+    this.published.set(machineId, { digest, readAtMs });
     if (listed === undefined || digest === before) return;
     // Records of many machines share a request: a new process reads the lists of all machines that messages name.
+    const updatedAt = this.clock.nowSeconds();
     this.waiting.set(machineId, { machineId, reasons: listed, updatedAt });
     if (!this.isPublishing) void this.publishWaiting();
   }

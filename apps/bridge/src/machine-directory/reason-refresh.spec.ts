@@ -32,7 +32,8 @@ describe('ReasonRefresh', () => {
   let mostUnderWay: number;
 
   const untilRead = async (machines: readonly string[]): Promise<void> => {
-    const isRead = (machineId: string): boolean => records.readAt(machineId) === clock.nowSeconds();
+    const isRead = (machineId: string): boolean =>
+      records.readAtMs(machineId) === clock.monotonicMs();
     while (!machines.every(isRead)) await realDelayMs(5);
   };
 
@@ -96,6 +97,16 @@ describe('ReasonRefresh', () => {
     expect(mostUnderWay).toBeLessThanOrEqual(4);
   });
 
+  it('reads reasons again once they are old, also after the wall clock was set back by a day', async () => {
+    refresh.queueIfStale('M-1');
+    await untilRead(['M-1']);
+    clock.shiftWallClock(-86_400);
+    clock.advance(3600);
+    refresh.queueIfStale('M-1');
+    await untilRead(['M-1']);
+    expect(asked).toEqual(['M-1', 'M-1']);
+  });
+
   it('does not read a machine that is forgotten while it waits, and reads one that returns', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
     for (const machineId of machines) refresh.queueIfStale(machineId);
@@ -103,7 +114,7 @@ describe('ReasonRefresh', () => {
     await untilRead(machines.filter((machineId) => machineId !== 'M-8'));
     expect(asked).not.toContain('M-8');
     refresh.forgetReasons('M-0');
-    expect(records.readAt('M-0')).toBeUndefined();
+    expect(records.readAtMs('M-0')).toBeUndefined();
     refresh.queueIfStale('M-0');
     await untilRead(['M-0']);
     expect(asked.filter((machineId) => machineId === 'M-0')).toHaveLength(2);
@@ -115,7 +126,7 @@ describe('ReasonRefresh', () => {
     refresh.forgetReasons('M-0');
     refresh.queueIfStale('M-1');
     await untilRead(['M-1']);
-    expect(records.readAt('M-0')).toBeUndefined();
+    expect(records.readAtMs('M-0')).toBeUndefined();
   });
 
   it('continues with the other machines after an error of one, and logs why', async () => {
@@ -220,7 +231,7 @@ describe('ReasonRecords', () => {
     read('M-1', LISTS.cleaning);
     answer(refusedOf('M-1'));
     await turn();
-    expect(records.readAt('M-1')).toBeUndefined();
+    expect(records.readAtMs('M-1')).toBeUndefined();
     read('M-1', LISTS.cleaning);
     expect(requests).toEqual([['M-1 11'], ['M-1 11']]);
   });

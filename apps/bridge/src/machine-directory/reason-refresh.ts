@@ -41,8 +41,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   /** Queues the machine if its reasons are older than `REASONS_REFRESH_SECONDS`. */
   queueIfStale(machineId: string): void {
     if (this.stopping.signal.aborted || this.reading.has(machineId)) return;
-    const readAt = this.records.readAt(machineId) ?? -Infinity;
-    if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
+    const readAtMs = this.records.readAtMs(machineId) ?? -Infinity;
+    if (this.clock.monotonicMs() - readAtMs < this.settings.reasonsRefreshSeconds * 1000) return;
     this.waiting.add(machineId);
     if (this.workers < WORKERS) void this.runWorker();
   }
