@@ -8,6 +8,7 @@ import {
   withGrouplessReaders,
   withLeaderMoves,
   withoutDefaultCommits,
+  withSteadyHeartbeats,
 } from './fixes/consumer.js';
 import { withBatchesOfAnySize } from './fixes/decode-messages.js';
 import { withLeaderless, withOffsetsOfLed, withSoonLeaders } from './fixes/leaders.js';
@@ -59,6 +60,7 @@ export function applyPatches(): void {
     withAdaptiveMaxWait,
     withLeaderMoves,
     withGrouplessReaders,
+    withSteadyHeartbeats,
   );
   patchModule(`${CONSUMER}/fetchManager.js`, withFetchersEnded);
   patchModule('kafkajs/src/admin/index.js', withItsCluster);

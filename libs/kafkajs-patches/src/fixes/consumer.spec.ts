@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type AbortedTransaction,
@@ -6,6 +7,7 @@ import {
   committedBatch,
   committedMessages,
   type CreateFetchManager,
+  type HeartbeatingGroupClass,
   type JoiningGroupClass,
   type RecoveringGroupClass,
   type TransactionalMessage,
@@ -13,6 +15,7 @@ import {
   withGrouplessReaders,
   withLeaderMoves,
   withoutGroup,
+  withSteadyHeartbeats,
 } from './consumer.js';
 
 const require = createRequire(import.meta.url);
@@ -300,5 +303,35 @@ describe('a consumer that is stopped while brokers have become others', () => {
     answers.get(2)!();
     await Promise.all([started, stopped]);
     expect(askedInVain).toBe(0);
+  });
+});
+
+describe('a member of a group whose clock is set', () => {
+  const Group = withSteadyHeartbeats(
+    require('kafkajs/src/consumer/consumerGroup.js') as HeartbeatingGroupClass,
+  );
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([-3_600_000, 0, 3_600_000])('sends heartbeats in time: %i ms', async (shiftMs) => {
+    let [wallMs, monotonicMs, sent] = [1_763_680_000_000, 1000, 0];
+    jest.spyOn(Date, 'now').mockImplementation(() => wallMs);
+    jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
+    const options = { logger: { namespace: () => ({}) }, cluster: {}, topics: [], assigners: [] };
+    const group = new Group(options as never);
+    const coordinator = { heartbeat: () => Promise.resolve((sent += 1)) };
+    const instrumentationEmitter = { emit: () => undefined };
+    Object.assign(group, { memberId: 'a', coordinator, instrumentationEmitter });
+    wallMs += shiftMs;
+    const sentAfter: number[] = [];
+    for (let seconds = 0; seconds < 7; seconds += 1) {
+      await group.heartbeat({ interval: 3000 });
+      sentAfter.push(sent);
+      wallMs += 1000;
+      monotonicMs += 1000;
+    }
+    expect(sentAfter).toEqual([0, 0, 0, 1, 1, 1, 2]);
   });
 });

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { isLeaderless, leaderNotAvailable } from './leaders.js';
 
 const require = createRequire(import.meta.url);
@@ -158,6 +158,30 @@ export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClas
         if (types.includes(TOPIC_IS_GONE)) Object.assign(cause as Error, { retriable: false });
         throw cause;
       }
+    }
+  };
+}
+
+/** Of a member that sends a heartbeat when the wall clock says that its latest request is so long ago. */
+export type HeartbeatingGroupClass = new (options: never) => {
+  heartbeat(asked: { interval: number }): Promise<void>;
+};
+
+/**
+ * Sends heartbeats in time whoever sets the wall clock. kafkajs sends none until that is as late as it was before, and
+ * the group goes on without a member whose host's clock is set back by the length of a session.
+ */
+export function withSteadyHeartbeats(Base: HeartbeatingGroupClass): HeartbeatingGroupClass {
+  return class ConsumerGroup extends Base {
+    private requestedMs = realNowMs();
+
+    get lastRequest(): number {
+      return realEpochMs() - (realNowMs() - this.requestedMs);
+    }
+
+    /** kafkajs sets it to the time of now. */
+    set lastRequest(_epochMs: number) {
+      this.requestedMs = realNowMs();
     }
   };
 }
