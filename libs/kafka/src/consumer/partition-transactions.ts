@@ -300,7 +300,7 @@ export class PartitionTransactions {
     if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
     else this.pending.transactionFailed(entries, untilMs);
     if (entries.length > 0 && nowMs - this.lastBeginMs >= LONG_TRANSACTION_MS) {
-      this.pending.transactionLastedLong(entries);
+      this.pending.transactionLastedLong(entries, nowMs);
     }
     this.logger.warn({
       msg: 'not committed, will try again',

@@ -53,6 +53,9 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
+/** Time for some hundred transactions, short beside the 40 s after which a write is given up. */
+const YIELD_MS = 10_000;
+
 interface Chosen {
   readonly entries: TransactionEntry[];
   readonly place: CommitPosition | undefined;
@@ -75,6 +78,8 @@ export class PendingEntries {
   private maxEntriesInTime = MAX_ENTRIES;
   /** End of each topic set's back-off; undefined while all go together. */
   private backOffEndMs: Map<string, number> | undefined;
+  /** The topic set of the latest long failure: until `untilMs` others go first, even if its back-off is over. */
+  private yielding: { topicSet: string; untilMs: number } | undefined;
   /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
@@ -175,8 +180,15 @@ export class PendingEntries {
     if (topicSets.size <= 1) this.backOffEndMs.set(topicSet, untilMs);
   }
 
-  /** Brokers abort long transactions: the next ones have half as many entries until they are fast again. */
-  transactionLastedLong({ length }: readonly TransactionEntry[]): void {
+  /**
+   * Brokers abort long transactions: the next ones have half as many entries until they are fast again. Other topic
+   * sets go first for a while: they waited as long as this transaction took, and would again after each retry.
+   */
+  transactionLastedLong(entries: readonly TransactionEntry[], nowMs: number): void {
+    const { length, 0: first } = entries;
+    if (first !== undefined) {
+      this.yielding = { topicSet: topicSetOf(first), untilMs: nowMs + YIELD_MS };
+    }
     this.maxEntriesInTime = Math.min(this.maxEntriesInTime, Math.max(1, Math.floor(length / 2)));
     this.maxEntries = Math.min(this.maxEntries, this.maxEntriesInTime);
   }
@@ -213,6 +225,12 @@ export class PendingEntries {
    * nor a crash restore an older list.
    */
   private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
+    const { topicSet, untilMs = -Infinity } = this.yielding ?? {};
+    const others = nowMs < untilMs ? this.nextExcept(topicSet, nowMs, upTo) : [];
+    return others.length > 0 ? others : this.nextExcept(undefined, nowMs, upTo);
+  }
+
+  private nextExcept(except: string | undefined, nowMs: number, upTo: number): TransactionEntry[] {
     const { backOffEndMs } = this;
     const heldBack = new Set<number | string>();
     const taken: TransactionEntry[] = [];
@@ -221,7 +239,8 @@ export class PendingEntries {
     for (const entry of this.entries) {
       if (backOffEndMs !== undefined || upTo < Infinity) {
         const [sequences, set] = [sequencesOf(entry), topicSetOf(entry)];
-        const mayBegin = topicSet === undefined && (backOffEndMs?.get(set) ?? -Infinity) <= nowMs;
+        const isDue = set !== except && (backOffEndMs?.get(set) ?? -Infinity) <= nowMs;
+        const mayBegin = topicSet === undefined && isDue;
         const isOfSet = backOffEndMs === undefined || mayBegin || set === topicSet;
         const isBehind = sequences.some((each) => heldBack.has(each));
         if (isBehind || !isOfSet || entry.offsets.some((offset) => offset > upTo)) {
