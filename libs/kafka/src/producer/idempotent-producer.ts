@@ -112,7 +112,10 @@ export class IdempotentProducer {
     | { unsent: readonly OutboundRecord[]; refusal: RecordRefusedError }
   > {
     let unsent = records;
-    let isCompressed = records.some((record) => mustCompress(byteLength(record)));
+    // A request that a slow line does not carry within its time-out is resent again and again, and no answer arrives in
+    // time. Several records are alike, such as the reasons of machines, and shrink much.
+    let isCompressed =
+      records.length > 1 || records.some((record) => mustCompress(byteLength(record)));
     for (;;) {
       this.stopping.signal.throwIfAborted();
       try {
