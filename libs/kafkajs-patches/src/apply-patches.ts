@@ -21,6 +21,7 @@ import {
   withoutIdleTimers,
   withSessions,
   withSilentBrokersLeft,
+  withTimeForLarge,
 } from './fixes/network.js';
 import { produceRequest } from './speed/produce-request.js';
 import { createSendMessages, parseProduced } from './fixes/send-messages.js';
@@ -49,6 +50,7 @@ export function applyPatches(): void {
     ...response,
     parse: parseProduced,
   }));
+  patchModule(`${PROTOCOL}/produce/index.js`, withTimeForLarge);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule(`${NETWORK}/requestQueue/index.js`, withoutIdleTimers, withGreetingsInTime);
   patchModule(`${NETWORK}/connection.js`, withSessions, openedInTurn);

@@ -6,10 +6,12 @@ import {
   type ConnectionClass,
   type CreateSocketFactory,
   openedInTurn,
+  type ProduceRequests,
   type RequestQueueClass,
   unreferencedOnce,
   withoutIdleTimers,
   withSessions,
+  withTimeForLarge,
 } from './network.js';
 
 const require = createRequire(import.meta.url);
@@ -188,5 +190,22 @@ describe('connections to a broker', () => {
     await jest.advanceTimersByTimeAsync(1000);
     expect(openedAt('a')).toBe(21);
     await expect(all[20]?.connected).rejects.toThrow('closed before it was opened');
+  });
+});
+
+describe('a request that hands records over', () => {
+  const requests = withTimeForLarge(
+    require('kafkajs/src/protocol/requests/produce/index.js') as ProduceRequests,
+  );
+  const create = requests.protocol({ version: 7 });
+  const timeoutMsWith = (...bytes: number[]): unknown => {
+    const messages = bytes.map((length) => ({ value: Buffer.alloc(length) }));
+    return Reflect.get(create({ topicData: [{ partitions: [{ messages }] }] }), 'requestTimeout');
+  };
+
+  it('has the time that a slow line takes for the largest of them', () => {
+    expect(timeoutMsWith(10, 950_000, 10)).toBe(27_143);
+    expect(timeoutMsWith(...Array.from({ length: 1000 }, () => 1000))).toBeUndefined();
+    expect(Reflect.get(create({ topicData: [] }), 'request')).toMatchObject({ apiName: 'Produce' });
   });
 });

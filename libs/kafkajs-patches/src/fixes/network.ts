@@ -189,6 +189,50 @@ export function withGreetingsInTime(Base: TimingQueueClass): TimingQueueClass {
   };
 }
 
+interface ProduceRequest {
+  topicData: readonly {
+    partitions: readonly { messages: readonly { value?: Buffer | string | null }[] }[];
+  }[];
+}
+
+/** kafkajs's requests of one kind, by version. */
+export interface ProduceRequests {
+  protocol: (of: {
+    version: number;
+  }) => (asked: ProduceRequest) => { request: unknown; response: unknown };
+}
+
+const LARGE_BYTES = 128 * 1024;
+/** A line on which a megabyte takes longer takes no transaction within its 30 s. */
+const SLOWEST_BYTES_A_MS = 35;
+
+/**
+ * Gives a request with a large record the time that a slow line takes for it. kafkajs sends it again behind itself after
+ * the time of any request, and knows none of the answers that come then: one of 950 kB was never written over a line of
+ * 45 kB/s. Many small ones are for their sender to divide.
+ */
+export function withTimeForLarge(requests: ProduceRequests): ProduceRequests {
+  const protocol: ProduceRequests['protocol'] = (of) => {
+    const create = requests.protocol(of);
+    return (asked) => {
+      const bytes = largestOf(asked);
+      if (bytes < LARGE_BYTES) return create(asked);
+      return { ...create(asked), requestTimeout: Math.ceil(bytes / SLOWEST_BYTES_A_MS) };
+    };
+  };
+  return { ...requests, protocol };
+}
+
+function largestOf({ topicData }: ProduceRequest): number {
+  let largest = 0;
+  for (const { partitions } of topicData) {
+    for (const { messages } of partitions) {
+      for (const { value } of messages) largest = Math.max(largest, value?.length ?? 0);
+    }
+  }
+  return largest;
+}
+
 interface GreetedBroker {
   readonly connectionPool: { host: string; port: number };
   connect(): Promise<void>;
