@@ -59,6 +59,18 @@ describe('the shift calendar', () => {
     expect(endTime - startTime).toBe(86_400);
   });
 
+  it.each([
+    ['Pacific/Apia', '2011-12-29T22:00:00-10:00', '2011-12-31T06:00:00+14:00'],
+    ['Pacific/Kwajalein', '1993-08-20T22:00:00-12:00', '1993-08-22T06:00:00+12:00'],
+  ])('begins no shift on the day that %s skipped', (timeZone, ...texts) => {
+    const calendar = new ShiftCalendar({ timeZone, startTimes: STARTS });
+    const [startTime = 0, endTime = 0] = texts.map(at);
+    for (let time = startTime; time < endTime; time += 1800) {
+      expect(calendar.shiftAt(time)).toMatchObject({ startTime, endTime });
+    }
+    expect(calendar.shiftAt(endTime).startTime).toBe(endTime);
+  });
+
   it.each(['UTC', 'Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'Australia/Lord_Howe'])(
     'gives every moment in %s a shift that contains it and that the next one follows',
     (timeZone) => {
