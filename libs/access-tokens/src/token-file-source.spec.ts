@@ -1,4 +1,5 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
@@ -52,6 +53,19 @@ describe('a token file', () => {
     await writeFile(join(directory, 'next'), 'bbbb');
     await rename(join(directory, 'next'), path);
     expect(await token()).toBe('bbbb');
+  });
+
+  it('keeps the last token if the file has become a pipe without a writer, or an endless device', async () => {
+    await writeFile(path, 'first');
+    await token();
+    await rm(path);
+    execFileSync('mkfifo', [path]);
+    expect(await token()).toBe('first');
+    await rm(path);
+    await symlink('/dev/zero', path);
+    expect(await token()).toBe('first');
+    const why = `token file ${path}: it is empty`;
+    expect(logs.lines()).toEqual([{ msg: 'token file not read', why, keptLast: true }]);
   });
 
   it('is checked when its token is refused, and then gives another or none', async () => {

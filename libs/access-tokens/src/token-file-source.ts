@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { readSettingsFileAside } from '#libs/config';
 import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
 /** Thousands of calls a second share a check of the file; after a refusal it is checked at once. */
@@ -54,7 +55,7 @@ export class TokenFileSource implements TokenSource {
       // before the content: the next check then notices a change between the two
       const version = await versionOf(this.path);
       if (this.known?.version === version) return { kind: 'token', token: this.known.token };
-      const token = (await readFile(this.path, 'utf8')).trim();
+      const token = (await readSettingsFileAside(this.path)).trim();
       const fault = whyUnsendable(token);
       if (fault !== undefined) return this.unreadable(`: ${fault}`);
       this.known = { version, token };

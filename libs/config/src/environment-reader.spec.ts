@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
 import {
@@ -117,6 +118,26 @@ describe('EnvironmentReader', () => {
       'MISSING_FILE names a file that cannot be read (ENOENT)',
       'FOLDER_FILE names a file that cannot be read (EISDIR)',
     ]);
+  });
+
+  it('says of a device without an end, and of a pipe that nobody writes to, why they give no secret', () => {
+    const pipe = join(temporaryFolder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const env = new EnvironmentReader({ ENDLESS_FILE: '/dev/zero', SILENT_FILE: pipe });
+    expect(['ENDLESS', 'SILENT'].map((name) => env.secret(name))).toEqual([undefined, undefined]);
+    expect(env.problems).toEqual([
+      'ENDLESS_FILE names a file that cannot be read (it has more than 64 MiB, or no end)',
+      'SILENT_FILE names a file that is empty',
+    ]);
+  });
+
+  it('takes a secret from a pipe, as shells give what a command prints', () => {
+    const pipe = join(temporaryFolder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    spawn('sh', ['-c', 'sleep 0.2; (printf hunter2-; sleep 0.2; printf hunter2) > "$0"', pipe]);
+    const env = new EnvironmentReader({ TWIN_FILE: pipe });
+    expect(env.secret('TWIN')).toBe(SECRET);
+    expect(env.problems).toEqual([]);
   });
 
   it('never quotes a value: it may be a secret in the wrong place', () => {

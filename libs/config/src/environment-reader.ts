@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { parseDocument } from 'yaml';
 import { misspeltSettings } from './misspelt-settings.js';
+import { FileTooLargeError, readSettingsFile } from './settings-file.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +31,7 @@ const namesFromFile = new Set<string>();
  */
 export function loadSettingsFile(path: string): void {
   // Windows editors write a byte order mark, which would belong to the first name
-  const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+  const settings = parseEnv(readSettingsFile(path).replace(/^\uFEFF/, ''));
   for (const [key, value] of Object.entries(settings)) {
     // Node 20 prepends a line without = to the next name; other parsers ignore such a line
     const name = key.replace(/^.*\n\s*(export\s)?/s, '').trim();
@@ -295,11 +296,12 @@ export class EnvironmentReader {
   fileContent(name: string, path: string): string | undefined {
     this.files.push(path);
     try {
-      const content = readFileSync(path, 'utf8').trim();
+      const content = readSettingsFile(path).trim();
       if (content !== '') return content;
       this.refuse(name, 'names a file that is empty');
     } catch (error) {
-      this.refuse(name, `names a file that cannot be read (${errorCode(error)})`);
+      const why = error instanceof FileTooLargeError ? error.message : errorCode(error);
+      this.refuse(name, `names a file that cannot be read (${why})`);
     }
     return undefined;
   }

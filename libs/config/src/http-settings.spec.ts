@@ -1,5 +1,6 @@
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { readHttpSettings } from './http-settings.js';
+import { loadSandboxSettings } from './sandbox-settings.js';
 
 function read(environment: Environment) {
   const env = new EnvironmentReader(environment);
@@ -13,6 +14,11 @@ describe('readHttpSettings', () => {
 
   it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('requires no token on %s', (host) => {
     expect(read({ BRIDGE_HTTP_HOST: host }).problems).toEqual([]);
+  });
+
+  it('listens on one address where localhost has two: limits are set of one server', () => {
+    expect(read({ BRIDGE_HTTP_HOST: 'localhost' }).settings.host).toBe('127.0.0.1');
+    expect(loadSandboxSettings({ SANDBOX_HTTP_HOST: 'localhost' }).http.host).toBe('127.0.0.1');
   });
 
   it.each(['0.0.0.0', '::', 'bridge.plant.example', '127.0.0.1.example'])(

@@ -38,12 +38,15 @@ describe('loadSandboxSettings', () => {
   });
 
   it.each([
+    ['SANDBOX_HTTP_HOST', 'http://127.0.0.1'],
     ['SANDBOX_HTTP_PORT', '70000'],
     ['SANDBOX_MACHINES', '0'],
     ['SANDBOX_SHIFT_STARTS', '6:00'],
     ['SANDBOX_SHIFT_STARTS', '06:00,24:00'],
     ['SANDBOX_SHIFT_STARTS', ','],
     ['SANDBOX_TIME_ZONE', 'Mars/Olympus'],
+    ['SANDBOX_TOKEN', 'two words'],
+    ['SANDBOX_TOKEN', 'two\nlines'],
   ])('refuses %s=%s and names nothing else', (name, value) => {
     const problems = problemsOf(() => loadSandboxSettings({ [name]: value }));
     expect(problems).toHaveLength(1);

@@ -1,6 +1,8 @@
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
+import { listenAddress } from './http-settings.js';
 import { readShifts } from './shift-settings.js';
+import { readBearer } from './token-settings.js';
 
 export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 
@@ -23,17 +25,15 @@ export function loadSandboxSettings<T>(
 }
 
 function readSandboxSettings(env: EnvironmentReader) {
+  const { host, port } = listenAddress(env, 'SANDBOX', 3100);
   return {
     /** JSON `{token: [scopes]}`. */
     tokensFile: env.optional('SANDBOX_TOKENS_FILE'),
-    http: {
-      host: env.text('SANDBOX_HTTP_HOST', '127.0.0.1'),
-      port: env.integer('SANDBOX_HTTP_PORT', { default: 3100, max: 65_535 }),
-    },
+    http: { host, port },
     machines: env.integer('SANDBOX_MACHINES', { default: 12, min: 1, max: 1_000_000 }),
     seed: env.text('SANDBOX_SEED', 'machine-bridge'),
     /** A token with all scopes. */
-    token: env.text('SANDBOX_TOKEN', 'sandbox-token'),
+    token: readBearer(env, 'SANDBOX_TOKEN', 'sandbox-token'),
     login: {
       email: env.text('SANDBOX_LOGIN_EMAIL', 'operator@example.com'),
       password: env.text('SANDBOX_LOGIN_PASSWORD', 'sandbox-password'),

@@ -61,16 +61,20 @@ export function readToken(env: EnvironmentReader): TokenSettings {
 }
 
 function readFixed(env: EnvironmentReader): TokenSettings {
-  const name = 'MACHINE_CLOUD_TOKEN';
-  const token = env.text(name, '');
-  // each call would fail, with the token in the library's message
+  return { kind: 'fixed', token: readBearer(env, 'MACHINE_CLOUD_TOKEN', '') };
+}
+
+/** A token that fits into the `Authorization` header of a call. */
+export function readBearer(env: EnvironmentReader, name: string, fallback: string): string {
+  const token = env.text(name, fallback);
+  // Otherwise each call would fail, with the token in the library's message.
   if (!TOKEN_IN_HEADER.test(token)) {
     env.refuse(
       name,
       'holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer',
     );
   }
-  return { kind: 'fixed', token };
+  return token;
 }
 
 /** Checks only that the file exists and is not empty: it may be corrected while the bridge runs. */

@@ -1,5 +1,5 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import type { EnvironmentReader } from '#libs/config';
+import { unwatchFile, watchFile } from 'node:fs';
+import { type EnvironmentReader, readSettingsFile } from '#libs/config';
 import type { TokenRegistry, TokenScopes } from './token-registry.js';
 import { isScope, type Scope, SCOPES } from './operations.js';
 
@@ -40,7 +40,7 @@ function reloadTokens(path: string, registry: TokenRegistry): string | undefined
   let text: string;
   try {
     // trim also removes a byte order mark, as at the start
-    text = readFileSync(path, 'utf8').trim();
+    text = readSettingsFile(path).trim();
   } catch {
     return 'names a file that cannot be read';
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import {
   type BeforeApplicationShutdown,
@@ -9,7 +9,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Clock, everyRealMs } from '#libs/clock';
-import type { BridgeSettings } from '#libs/config';
+import { type BridgeSettings, readSettingsFileAside } from '#libs/config';
 import type { OrderOperation } from '#libs/contracts';
 import {
   EquipmentMap,
@@ -103,7 +103,7 @@ export class EquipmentMapFile {
   constructor(
     private readonly path: string,
     private content: string,
-    private readonly read = (file: string): Promise<string> => readFile(file, 'utf8'),
+    private readonly read = readSettingsFileAside,
   ) {}
 
   /**

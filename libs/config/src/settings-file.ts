@@ -1,0 +1,77 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { realNowMs } from '#libs/clock';
+
+const MAX_FILE_MIB = 64;
+const MAX_FILE_BYTES = MAX_FILE_MIB * 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+/** A shell gives what a command prints by a pipe, and the command takes its time. */
+const PIPE_WAIT_MS = 3_000;
+const LOOK_AGAIN_MS = 10;
+/** Else the open of a named pipe would hang until somebody writes to it. Windows has no such flag. */
+const WITHOUT_WAITING = constants.O_RDONLY | ((constants.O_NONBLOCK as number | undefined) ?? 0);
+
+export class FileTooLargeError extends Error {
+  constructor() {
+    super(`it has more than ${MAX_FILE_MIB} MiB, or no end`);
+  }
+}
+
+/**
+ * The text of a file that a setting names. Holds up the process for three seconds at most, and only for a pipe: one that
+ * nobody has opened to write to by then is empty.
+ *
+ * @throws FileTooLargeError; Error with a code when the file cannot be read
+ */
+export function readSettingsFile(path: string): string {
+  const descriptor = openSync(path, WITHOUT_WAITING);
+  try {
+    const isPipe = fstatSync(descriptor).isFIFO();
+    const untilMs = realNowMs() + PIPE_WAIT_MS;
+    const pieces: Buffer[] = [];
+    let size = 0;
+    while (size <= MAX_FILE_BYTES) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      const length = readPiece(descriptor, piece);
+      const mayFollow = length === undefined || (length === 0 && size === 0 && isPipe);
+      if (mayFollow && realNowMs() < untilMs) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
+        continue;
+      }
+      if (length === undefined) throw Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
+      if (length === 0) return Buffer.concat(pieces).toString();
+      pieces.push(piece.subarray(0, length));
+      size += length;
+    }
+    throw new FileTooLargeError();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Undefined where a pipe, or a terminal, has nothing yet. */
+function readPiece(descriptor: number, piece: Buffer): number | undefined {
+  try {
+    return readSync(descriptor, piece);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The same for a program that is running: it waits for no pipe, and a mount that hangs does not hang the process.
+ *
+ * @throws as {@link readSettingsFile}
+ */
+export async function readSettingsFileAside(path: string): Promise<string> {
+  const file = await open(path, WITHOUT_WAITING);
+  const pieces: Buffer[] = [];
+  // the stream closes the file
+  for await (const piece of file.createReadStream({ end: MAX_FILE_BYTES })) {
+    pieces.push(piece as Buffer);
+  }
+  const content = Buffer.concat(pieces);
+  if (content.length > MAX_FILE_BYTES) throw new FileTooLargeError();
+  return content.toString();
+}
