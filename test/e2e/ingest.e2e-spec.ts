@@ -219,10 +219,17 @@ describe('ingest', () => {
       erp.post('/events', body, { 'content-type': type, authorization: `Bearer ${token}` });
     const structured = 'application/cloudevents+json';
     const batched = 'application/cloudevents-batch+json';
-    const one = await send({ ...EVENT, id: 's-1', data: LIST }, structured);
+    const spaced = JSON.stringify({ ...EVENT, id: 's-1', data: LIST }, null, 2);
+    const one = await erp.post('/events', spaced, {
+      ...{ 'content-type': structured, authorization: `Bearer ${token}` },
+    });
     expect(one.status).toBe(202);
     const record = await at((await one.json()) as Place);
-    expect([record.key?.toString(), json(record)['id']]).toEqual(['M-1', 's-1']);
+    expect([record.key?.toString(), record.value?.toString()]).toEqual(['M-1', spaced]);
+    // the same written otherwise, alone and in a batch
+    expect((await send({ ...EVENT, id: 's-1', data: LIST }, structured)).status).toBe(200);
+    const other = { ...LIST, workingOrders: [] };
+    expect((await send({ ...EVENT, id: 's-1', data: other }, structured)).status).toBe(422);
     const batch = ['s-1', 's-2', 's-3'].map((id) => ({ ...EVENT, id, data: LIST }));
     const several = await send(batch, batched);
     expect(several.status).toBe(202);

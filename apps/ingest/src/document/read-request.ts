@@ -22,6 +22,8 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
 export interface Message {
   topic: InputTopic;
   value: Buffer;
+  /** The compact JSON of a structured event, as in a batch: an id is repeated if it equals that of its first message. */
+  compact?: Buffer;
   headers: (readonly [name: string, value: string])[];
   /** The sender's id, and the scope of the sender in which it is unique; undefined if none was sent. */
   id: { source: string; value: string } | undefined;
@@ -56,7 +58,7 @@ export function readDocument(
   const contentType = headerOf(headers, 'content-type') ?? null;
   if (mediaType(contentType) === STRUCTURED_MODE) {
     const event = readEvent(body);
-    return event.ok ? parsed(structuredMessage(topic, event.value, headers, body)) : event;
+    return event.ok ? parsed(structuredAlone(topic, event.value, headers, body)) : event;
   }
   if (headerOf(headers, 'ce-specversion') !== undefined) {
     return binaryMessage(topic, headers, body, signedId);
@@ -92,7 +94,7 @@ export function readEvents(
   const topic = topicOfType(event.value['type'], eventTypes);
   if (!topic.ok) return topic;
   const message = isStructured
-    ? parsed(structuredMessage(topic.value, event.value, headers, body))
+    ? parsed(structuredAlone(topic.value, event.value, headers, body))
     : binaryMessage(topic.value, headers, body, signedId);
   return message.ok ? parsed({ messages: [message.value], isBatch: false }) : message;
 }
@@ -137,6 +139,18 @@ function structuredMessage(
     ...{ topic, value, id: idOf(event) },
     headers: [['content-type', `${STRUCTURED_MODE}; charset=UTF-8`], ...others],
   };
+}
+
+function structuredAlone(
+  topic: InputTopic,
+  event: Event,
+  headers: RequestHeaders,
+  value: Buffer,
+): Message {
+  const message = structuredMessage(topic, event, headers, value);
+  const compact = writeJson(event);
+  const isCompact = compact === undefined || value.equals(Buffer.from(compact));
+  return isCompact ? message : { ...message, compact: Buffer.from(compact) };
 }
 
 function binaryMessage(

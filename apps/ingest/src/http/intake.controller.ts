@@ -111,7 +111,7 @@ export class IntakeController {
 }
 
 function submissionOf(
-  { topic, value, headers, id: given, signedId }: Message,
+  { topic, value, compact = value, headers, id: given, signedId }: Message,
   key: string,
   sender: IngestSender,
 ): { id: string; submission: Submission } {
@@ -122,7 +122,7 @@ function submissionOf(
   return {
     id,
     submission: {
-      ...{ topic, value, key: key === '' ? null : key },
+      ...{ topic, value, compact, key: key === '' ? null : key },
       headers: [
         ...headers,
         ...(isEvent ? [] : [['message-id', id] as const]),

@@ -29,6 +29,8 @@ export interface Submission {
   topic: InputTopic;
   key: string | null;
   value: Buffer;
+  /** Compared with that of the first message of the id: the value, or its compact JSON. */
+  compact: Buffer;
   headers: (readonly [name: string, value: string])[];
   /** The sender's id, and the scope in which it is unique; undefined if none was sent. */
   id: { scope: string; value: string } | undefined;
@@ -167,8 +169,8 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   private async awaitReceipt(submission: Submission): Promise<Submitted> {
-    const { id, topic, value, answerWithinMs } = submission;
-    const digest = hashOf(topic, value);
+    const { id, topic, value, compact, answerWithinMs } = submission;
+    const digest = hashOf(topic, compact);
     const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
     const before = this.log.receiptOf(key) ?? this.pendingReceipts.get(key);
     const lateError = (): ApiError => this.late(key);
@@ -180,7 +182,8 @@ export class RequestWriter implements OnApplicationShutdown {
             isRepeated: true,
           };
     const { receipt, isRepeated } = written;
-    if (receipt.digest !== digest) {
+    // Earlier builds hashed the value.
+    if (receipt.digest !== digest && receipt.digest !== hashOf(topic, value)) {
       const message =
         'another body was sent with this id before: a new record needs an id of its own';
       throw new ApiError(422, 'id-reused', message);
@@ -196,7 +199,8 @@ export class RequestWriter implements OnApplicationShutdown {
   private beginWrite(key: string, submission: Submission, digest: string): Promise<Written> {
     const writing = this.writeUntilReceipt(key, submission, digest);
     const receipt = writing.then((written) => written.receipt);
-    const bytes = submission.value.length;
+    const { value, compact } = submission;
+    const bytes = value.length + (compact === value ? 0 : compact.length);
     this.pendingReceipts.set(key, receipt);
     this.pendingBytes += bytes;
     const settled = (): void => {
