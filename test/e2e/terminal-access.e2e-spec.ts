@@ -279,6 +279,21 @@ describe('who may use the terminal', () => {
     await eventually('none is left', () => pages(0));
   });
 
+  it('gets the page in an encoding that it takes, and caches know that there are several', async () => {
+    const terminal = await start();
+    const encodingFor = async (accepted: string): Promise<unknown> => {
+      const { headers } = await terminal.request('GET', '/', undefined, {
+        'accept-encoding': accepted,
+      });
+      return [headers.get('content-encoding'), headers.get('vary')];
+    };
+    const vary = 'accept-encoding';
+    expect(await encodingFor('gzip, deflate, br, zstd')).toEqual(['br', vary]);
+    expect(await encodingFor('gzip;q=1.0, br;q=0')).toEqual(['gzip', vary]);
+    expect(await encodingFor('GZIP')).toEqual(['gzip', vary]);
+    expect(await encodingFor('identity, gzip;q=0.0')).toEqual([null, vary]);
+  });
+
   it('gets events compressed where it takes that, in one stream of parts', async () => {
     const terminal = await (await start()).ready();
     const bytes: Buffer[] = [];

@@ -36,14 +36,18 @@ class PageFile {
         ? 'public, max-age=31536000, immutable'
         : 'no-cache',
     });
-    const encoding = COMPRESSIBLE.has(extension) ? encodingFor(request) : undefined;
+    if (!COMPRESSIBLE.has(extension)) return reply.send(this.bytes);
+    void reply.header('vary', 'accept-encoding');
+    const encoding = ENCODINGS.find((name) => accepts(request, name));
     if (encoding === undefined) return reply.send(this.bytes);
     const bytes = this.encoded.get(encoding) ?? ENCODERS[encoding](this.bytes);
     this.encoded.set(encoding, bytes);
-    return reply.headers({ 'content-encoding': encoding, vary: 'accept-encoding' }).send(bytes);
+    return reply.header('content-encoding', encoding).send(bytes);
   }
 }
 
+/** The first that is accepted is used. */
+const ENCODINGS = ['br', 'gzip'] as const;
 const ENCODERS = {
   br: (bytes: Buffer) =>
     brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
@@ -85,8 +89,13 @@ function readFiles(folder: string): PageFile[] {
   }
 }
 
-function encodingFor({ headers }: FastifyRequest): 'br' | 'gzip' | undefined {
-  const accepted = headers['accept-encoding'] ?? '';
-  if (/\bbr\b/.test(accepted)) return 'br';
-  return /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+/** Not with a weight of 0, which refuses it. */
+function accepts({ headers }: FastifyRequest, encoding: string): boolean {
+  const offers = String(headers['accept-encoding'] ?? '')
+    .toLowerCase()
+    .split(',');
+  return offers.some((offer) => {
+    const [name, ...parameters] = offer.split(';').map((part) => part.trim());
+    return name === encoding && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
+  });
 }
