@@ -163,6 +163,10 @@ describe('the read API', () => {
         cut: null,
       });
       expect(idsOf(await search(`machineId=M-003&since=${publishedAt - 600}`))).toHaveLength(3);
+      // as somebody types it: a plus is a blank in a query
+      expect(idsOf(await search('machineId=M-003&since=2026-01-01T01:00:00+01:00'))).toHaveLength(
+        3,
+      );
     });
 
     it.each([
