@@ -152,6 +152,20 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(none).toMatchObject({ exitCode: 78, stdout: '' });
   });
 
+  it('shows what an unknown server says, and lets it control no terminal', async () => {
+    const server = createServer((_, response) => {
+      response
+        .writeHead(400)
+        .end(JSON.stringify({ message: '\u001b]0;mine\u0007\rno\u202ethanks' }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { exitCode, stderr } = await bridgeCommand(['flows'], { BRIDGE_HTTP_PORT: String(port) });
+    server.close();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(String.raw`400: \u001b]0;mine\u0007\u000dno\u202ethanks`);
+  });
+
   it('plans the very topics that the bridge has made', async () => {
     const listed = jsonLines<{ name: string; partitions: number; plannedPolicy: string }>(
       await bridgeCommand(['topics', 'list', '--json']),

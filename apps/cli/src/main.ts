@@ -2,6 +2,7 @@ import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { CommanderError } from 'commander';
 import { SettingsError } from '#libs/config';
 import { EXIT_CODES, UnreachableError } from './command-line/exit-codes.js';
+import { printStatus, visibleLines } from './command-line/output.js';
 import { createProgram } from './program.js';
 
 /** Writes the libraries' warnings and errors to stderr; stdout has only the command's result. */
@@ -54,7 +55,8 @@ try {
 } catch (error) {
   // commander has printed its own errors
   if (!(error instanceof CommanderError)) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    // of what some server has answered, too
+    visibleLines(error instanceof Error ? error.message : String(error)).forEach(printStatus);
   }
   process.exitCode = exitCodeOf(error, program.args[0]);
 }
