@@ -37,6 +37,21 @@ describe('the senders of a file', () => {
     access.onApplicationShutdown();
   });
 
+  it('are recognised by a token beyond ASCII in either encoding that HTTP clients use', () => {
+    const file = join(temporaryFolder(), 'senders.json');
+    const token = 'der-Schlüssel-der-Gießerei';
+    writeFileSync(file, JSON.stringify({ senders: { erp: { token, paths: ['/orders'] } } }));
+    const access = accessBy(file);
+    const bytes = { 'UTF-8': Buffer.from(token), 'Latin-1': Buffer.from(token, 'latin1') };
+    for (const [encoding, sent] of Object.entries(bytes)) {
+      // Node decodes headers as Latin-1.
+      const headers = { authorization: `Bearer ${sent.toString('latin1')}` };
+      const { name } = access.identifySender({ headers, ip: '::1' } as FastifyRequest).sender;
+      expect([encoding, name]).toEqual([encoding, 'erp']);
+    }
+    access.onApplicationShutdown();
+  });
+
   it('follow a file of a secret that only a changed senders file names', () => {
     const folder = temporaryFolder();
     const [file, tokenFile] = [join(folder, 'senders.json'), join(folder, 'token')];

@@ -232,13 +232,20 @@ function assertSize({ name, maxBodyBytes }: IngestSender, bytes: number): void {
 
 /** Compares with every token, so that the duration reveals nothing. */
 function withToken(senders: readonly IngestSender[], token: string): IngestSender | undefined {
-  const sent = createHash('sha256').update(token).digest();
+  const sent = hashesOf(token);
   let found: IngestSender | undefined;
   for (const sender of senders) {
     const { tokenDigest } = sender;
-    if (tokenDigest !== undefined && timingSafeEqual(sent, tokenDigest)) found = sender;
+    if (tokenDigest === undefined) continue;
+    if (sent.some((each) => timingSafeEqual(each, tokenDigest))) found = sender;
   }
   return found;
+}
+
+/** Hashes of a header as the client may have encoded it: Node decodes all headers as Latin-1. */
+function hashesOf(header: string): Buffer[] {
+  const encodings = ['latin1', 'utf8'] as const;
+  return encodings.map((encoding) => createHash('sha256').update(header, encoding).digest());
 }
 
 /** The sender with this client certificate, if the authority of INGEST_TLS_CLIENT_CA_FILE has signed it. */
