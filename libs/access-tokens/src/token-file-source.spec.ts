@@ -59,7 +59,7 @@ describe('a token file', () => {
     await writeFile(path, 'first');
     await token();
     await rm(path);
-    execFileSync('mkfifo', [path]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
     expect(await token()).toBe('first');
     await rm(path);
     await symlink('/dev/zero', path);

@@ -122,7 +122,7 @@ describe('EnvironmentReader', () => {
 
   it('says of a device without an end, and of a pipe that nobody writes to, why they give no secret', () => {
     const pipe = join(temporaryFolder(), 'pipe');
-    execFileSync('mkfifo', [pipe]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
     const env = new EnvironmentReader({ ENDLESS_FILE: '/dev/zero', SILENT_FILE: pipe });
     expect(['ENDLESS', 'SILENT'].map((name) => env.secret(name))).toEqual([undefined, undefined]);
     expect(env.problems).toEqual([
@@ -133,7 +133,7 @@ describe('EnvironmentReader', () => {
 
   it('takes a secret from a pipe, as shells give what a command prints', () => {
     const pipe = join(temporaryFolder(), 'pipe');
-    execFileSync('mkfifo', [pipe]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
     spawn('sh', ['-c', 'sleep 0.2; (printf hunter2-; sleep 0.2; printf hunter2) > "$0"', pipe]);
     const env = new EnvironmentReader({ TWIN_FILE: pipe });
     expect(env.secret('TWIN')).toBe(SECRET);

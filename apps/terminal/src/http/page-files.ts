@@ -91,9 +91,7 @@ function readFiles(folder: string): PageFile[] {
 
 /** Not with a weight of 0, which refuses it. */
 function accepts({ headers }: FastifyRequest, encoding: string): boolean {
-  const offers = String(headers['accept-encoding'] ?? '')
-    .toLowerCase()
-    .split(',');
+  const offers = (headers['accept-encoding'] ?? '').toLowerCase().split(',');
   return offers.some((offer) => {
     const [name, ...parameters] = offer.split(';').map((part) => part.trim());
     return name === encoding && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
