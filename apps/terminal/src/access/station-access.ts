@@ -139,7 +139,9 @@ export class StationAccess {
   private stationOf(request: FastifyRequest): string | undefined {
     const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) {
-      const known = this.stationWith(sha256(bearer));
+      // Node decodes headers as Latin-1; clients encode them as UTF-8 or Latin-1.
+      const utf8 = Buffer.from(bearer, 'latin1').toString();
+      const known = this.stationWith(sha256(utf8)) ?? this.stationWith(sha256(bearer));
       if (known === undefined) throw this.wrongTokens.refuseToken(request.ip);
       return known.station;
     }
