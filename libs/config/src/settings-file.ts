@@ -6,7 +6,8 @@ const MAX_FILE_MIB = 64;
 const MAX_FILE_BYTES = MAX_FILE_MIB * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 /** A shell gives what a command prints by a pipe, and the command takes its time. */
-const PIPE_WAIT_MS = 3_000;
+const WRITER_WAIT_MS = 10_000;
+const NO_WRITER_WAIT_MS = 3_000;
 const LOOK_AGAIN_MS = 10;
 /** Else the open of a named pipe would hang until somebody writes to it. Windows has no such flag. */
 const WITHOUT_WAITING = constants.O_RDONLY | ((constants.O_NONBLOCK as number | undefined) ?? 0);
@@ -18,8 +19,8 @@ export class FileTooLargeError extends Error {
 }
 
 /**
- * The text of a file that a setting names. Holds up the process for three seconds at most, and only for a pipe: one that
- * nobody has opened to write to by then is empty.
+ * The text of a file that a setting names. Holds up the process for a pipe alone, for ten seconds at most: one that nobody
+ * opens to write to within three is empty.
  *
  * @throws FileTooLargeError; Error with a code when the file cannot be read
  */
@@ -27,14 +28,15 @@ export function readSettingsFile(path: string): string {
   const descriptor = openSync(path, WITHOUT_WAITING);
   try {
     const isPipe = fstatSync(descriptor).isFIFO();
-    const untilMs = realNowMs() + PIPE_WAIT_MS;
+    const startMs = realNowMs();
     const pieces: Buffer[] = [];
     let size = 0;
     while (size <= MAX_FILE_BYTES) {
       const piece = Buffer.allocUnsafe(PIECE_BYTES);
       const length = readPiece(descriptor, piece);
       const mayFollow = length === undefined || (length === 0 && size === 0 && isPipe);
-      if (mayFollow && realNowMs() < untilMs) {
+      const waitMs = length === undefined ? WRITER_WAIT_MS : NO_WRITER_WAIT_MS;
+      if (mayFollow && realNowMs() - startMs < waitMs) {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
         continue;
       }
