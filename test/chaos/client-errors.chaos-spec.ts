@@ -76,7 +76,8 @@ describe('a Kafka client with defects', () => {
     await sendList('behind');
     await plant.sandbox.listBecomes('M-001', ['behind']);
     await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
-    for (const error of [/(TypeError)/, /(RangeError)/]) await bridge.saying(error, 'the defect');
+    for (const error of [/(TypeError)/, /(RangeError)/])
+      await bridge.untilOutputMatches(error, 'the defect');
     const deadLetter = await deadLetters.find('the dead letter', () => true);
     expect(deadLetter.value?.toString()).toBe(value);
     // A key that is there twice.
@@ -95,10 +96,16 @@ describe('a Kafka client with defects', () => {
     const calls = (): Promise<number> => plant.sandbox.countCalls('setWorkOrderList', since, 10);
     await eventually('the call is under way', async () => (await calls()) === 1);
     bridge.kill('SIGUSR2');
-    const beatMs = await bridge.saying(/last heartbeat (\d+)/, 'the consumer has crashed');
-    const cutOffMs = await bridge.saying(/"time":(\d+)[^\n]*"msg":"calls cut off/, 'it has waited');
+    const beatMs = await bridge.untilOutputMatches(
+      /last heartbeat (\d+)/,
+      'the consumer has crashed',
+    );
+    const cutOffMs = await bridge.untilOutputMatches(
+      /"time":(\d+)[^\n]*"msg":"calls cut off/,
+      'it has waited',
+    );
     expect(Number(cutOffMs) - Number(beatMs)).toBeLessThan(LATEST_MS);
-    await bridge.saying(/"msg":"(consumer ended)/, 'another consumer takes its place');
+    await bridge.untilOutputMatches(/"msg":"(consumer ended)/, 'another consumer takes its place');
     await plant.sandbox.listBecomes('M-001', ['hanging']);
     expect(await calls()).toBe(2);
   });

@@ -77,17 +77,17 @@ describe('callbacks of an ingest that is killed', () => {
 
     const { process, url } = await startIngest('a', env);
     const first = await postOrder(url);
-    await erp.called(first);
+    await erp.untilCalled(first);
     const firstOffset = await offsetOf(first);
     await eventually('the first commit', async () => (await committed()) > firstOffset);
     const answered = await postOrder(url);
-    await erp.called(answered);
+    await erp.untilCalled(answered);
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     erp.answers = () => released;
     const unanswered = await postOrder(url);
     // made only once the one before it is over
-    await erp.called(unanswered);
+    await erp.untilCalled(unanswered);
     process.kill('SIGKILL');
     await process.exitCode();
     expect(await committed()).toBeLessThanOrEqual(await offsetOf(answered));
@@ -95,11 +95,13 @@ describe('callbacks of an ingest that is killed', () => {
 
     const successor = await startIngest('a', env);
     const last = await postOrder(successor.url);
-    await erp.called(last);
+    await erp.untilCalled(last);
     const ids = [first, answered, unanswered, last];
-    expect(ids.map((id) => erp.about(id).length)).toEqual([1, 2, 2, 1]);
+    expect(ids.map((id) => erp.callsAbout(id).length)).toEqual([1, 2, 2, 1]);
     expect(erp.calls.map(({ id }) => id)).toEqual(
-      [first, answered, unanswered, answered, unanswered, last].map((id) => erp.about(id)[0]?.id),
+      [first, answered, unanswered, answered, unanswered, last].map(
+        (id) => erp.callsAbout(id)[0]?.id,
+      ),
     );
     expect(new Set(erp.calls.map(({ id }) => id)).size).toBe(ids.length);
   });
@@ -111,11 +113,11 @@ describe('callbacks of an ingest that is killed', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     erp.answers = () => released;
     const id = await postOrder(first.url);
-    await erp.called(id);
+    await erp.untilCalled(id);
     await startIngest('b');
     await plant.kafka.groups.untilMembers(2, callbackGroup());
     // by whoever has its partition now
-    await erp.called(id, 2);
+    await erp.untilCalled(id, 2);
     release();
     await eventually('the log says so', () => first.process.output.includes('calls cut off'));
     expect(first.process.output).not.toContain('a callback fails');
@@ -137,7 +139,7 @@ describe('callbacks of an ingest that is killed', () => {
     release();
     for (let order = 0; order < 2 * MACHINES; order += 1) await postOrder(other.url);
 
-    await outcomes.take(posted, 'outcome', () => true);
+    await outcomes.findAtLeast(posted, 'outcome', () => true);
     const idsOf = (records: readonly ReadRecord[]): (string | undefined)[] =>
       records.map((outcome) => header(outcome, 'ce_id'));
     const called = (): Set<string> =>

@@ -75,7 +75,7 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
   it('neither loses nor doubles what was answered', async () => {
     expect(await kafka.topics.count(TOPIC)).toBe(answered.size);
     const reader = await kafka.read(TOPIC);
-    const records = await reader.take(answered.size, 'list', () => true);
+    const records = await reader.findAtLeast(answered.size, 'list', () => true);
     const places = records.map((it): [string | undefined, string] => [
       header(it, 'message-id'),
       `${prefix}${it.topic} ${it.partition} ${it.offset}`,

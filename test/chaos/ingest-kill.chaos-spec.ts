@@ -96,7 +96,7 @@ describe('two ingests of which one is killed after the other while requests stre
 
   it('writes the record of each id once, where it was answered to be', async () => {
     const reader = await kafka.read(TOPIC);
-    const records = await reader.take(answers.size, 'list', () => true);
+    const records = await reader.findAtLeast(answers.size, 'list', () => true);
     const count = await kafka.topics.count(TOPIC);
     expect(count).toBe(answers.size);
     const places = records.map(

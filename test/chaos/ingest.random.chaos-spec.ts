@@ -217,7 +217,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
       const posting = nextOf(way, machineId, count);
       for (let isTaken = false; !isTaken && !failed.signal.aborted;) {
         const all = [...ingests.running.values(), ...twins];
-        const to = [by.pick(all), ...(by.is(TWICE_AT_ONCE) ? [by.pick(all)] : [])];
+        const to = [by.pick(all), ...(by.happens(TWICE_AT_ONCE) ? [by.pick(all)] : [])];
         const answered = await Promise.all(to.map((process) => postTo(process, posting, by)));
         isTaken = answered.some((answer) => answer?.status === 200 || answer?.status === 202);
         await realDelayMs(by.upTo(LONGEST_PAUSE_MS));
@@ -233,7 +233,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     const receiver = chance.pick(Object.values(receivers));
     let goOn = (): void => undefined;
     const isOver = new Promise<void>((resolve) => (goOn = resolve));
-    if (chance.is(0.3)) receiver.answers = () => isOver;
+    if (chance.happens(0.3)) receiver.answers = () => isOver;
     else Object.assign(receiver, chance.pick(RECEIVER_FAULTS));
     await realDelayMs(chance.upTo(LONGEST_RECEIVER_FAULT_MS));
     Object.assign(receiver, { status: 200, headers: {}, answers: () => undefined });

@@ -47,7 +47,7 @@ describe('the bridge killed again and again while it rejects messages', () => {
   beforeAll(async () => {
     plant = await ChaosPlant.open({ machines: 3, partitions: PARTITIONS });
     const { kafka } = plant;
-    await kafka.topics.create(PARTITIONS, DEAD_LETTERS);
+    await kafka.topics.createMissing(PARTITIONS, DEAD_LETTERS);
     deadLetters = await kafka.read(DEAD_LETTERS);
     const stopLoad = await startLoad();
     let bridge = plant.startBridge();

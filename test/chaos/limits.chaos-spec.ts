@@ -106,7 +106,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     await plant.sandbox.listBecomes('M-002', ['behind']);
     const deadLetters = await (
       await plant.kafka.read(DEAD_LETTERS)
-    ).take(2, 'dead letter', () => true);
+    ).findAtLeast(2, 'dead letter', () => true);
     expect(deadLetters.map((deadLetter) => header(deadLetter, 'dlq-code'))).toEqual([
       'too-large',
       'too-large',

@@ -121,7 +121,10 @@ describe('a bridge whose service answers oddly for a while', () => {
     });
     await plant.sandbox.forceState('log', 'IDLE');
     await eventually('the log is counted as behind', async () => (await logsBehind()) === 1);
-    await bridge.saying(/"msg":"(activity log is behind)","machineId":"log"/, 'it is logged');
+    await bridge.untilOutputMatches(
+      /"msg":"(activity log is behind)","machineId":"log"/,
+      'it is logged',
+    );
     await eventually('the state is published', () => statesOf('log').at(-1) === 'IDLE');
     await untilPolled('log', 5);
     expect(settledUntil('log')).toBeLessThan(changed);

@@ -36,7 +36,7 @@ describe('followed topics of which one broker refuses the reading', () => {
     const brokers = cluster.brokers.split(',');
     const prefix = uniqueTopicPrefix();
     const plant = new TestKafka(brokers, prefix);
-    await plant.topics.create(2, 'followed');
+    await plant.topics.createMissing(2, 'followed');
     await plant.close();
     Broker.prototype.fetch = function (request) {
       if (Number(this.nodeId) === 2) throw createErrorFromCode(TOPIC_AUTHORIZATION_FAILED);

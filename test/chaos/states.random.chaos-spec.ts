@@ -98,7 +98,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
       weight: 2,
       happen: async () => {
         const share = chance.pick([0, 0.8]);
-        const listed = plant.life.script.machines.filter(() => chance.is(share));
+        const listed = plant.life.script.machines.filter(() => chance.happens(share));
         const entries = listed.map(({ machineId, factoryId }) => ({
           machineUniqueId: machineId,
           machineDisplayName: { en: machineId },

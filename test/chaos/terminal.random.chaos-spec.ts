@@ -166,7 +166,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
         places.set(entryId, said.add(`${topic} ${partition} ${offset}`));
       }
       // as after an answer that was lost
-      left = by.is(0.2) ? left : [];
+      left = by.happens(0.2) ? left : [];
     }
   };
 
@@ -179,7 +179,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
       const entries = Array.from({ length: 1 + Math.floor(by.upTo(MOST_ENTRIES)) }, () => {
         count += 1;
         // of a tablet that was off since
-        const startTime = baseTime - (by.is(0.05) ? THREE_DAYS : 0) + 2 * count;
+        const startTime = baseTime - (by.happens(0.05) ? THREE_DAYS : 0) + 2 * count;
         return newEntry(machineId, startTime, startTime + 1);
       });
       await postAll(entries, { token: tokens[tablet]!, place, by });

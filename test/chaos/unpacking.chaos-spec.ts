@@ -69,7 +69,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['200 MiB of lz4', () => batchOfOne('lz4', 200 * MIB)],
     ['200 MiB of zstd', () => batchOfOne('zstd', 200 * MIB)],
   ])('are rejected without a value, and stop nobody: %s', async (_, make) => {
-    const offset = await plant.kafka.topics.end(TOPIC);
+    const offset = await plant.kafka.topics.endOffset(TOPIC);
     const batch = await make();
     await send(batch);
     await listArrives();
@@ -95,7 +95,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['60 MiB of lz4', () => batchOfOne('lz4', 60 * MIB)],
     ['60 MiB of zstd', () => batchOfOne('zstd', 60 * MIB)],
   ])('are read below the bound, where their one message is refused: %s', async (_, make) => {
-    const offset = await plant.kafka.topics.end(TOPIC);
+    const offset = await plant.kafka.topics.endOffset(TOPIC);
     await send(await make());
     await listArrives();
     const deadLetter = await deadLetters.find(
@@ -118,7 +118,7 @@ describe('record batches that unpack to far more than they are', () => {
   });
 
   it('are rejected by one dead letter that names the range, of millions of records', async () => {
-    const offset = await plant.kafka.topics.end(TOPIC);
+    const offset = await plant.kafka.topics.endOffset(TOPIC);
     const records = 1_000_000;
     await send(await batchOfRecords('zstd', records));
     await listArrives();

@@ -50,7 +50,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
       const { kafka } = plant;
       const bridge = plant.startBridge();
       url = await bridge.ready();
-      await kafka.topics.delete(DEAD_LETTERS);
+      await kafka.topics.deleteTopic(DEAD_LETTERS);
       answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
       const { messageId, partition } = BAD;
       await kafka.send(TOPICS.downtimeReasons, {
@@ -79,7 +79,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
       expect(await unwritable()).toEqual([gone]);
       expect(answers.unanswered([BAD.messageId])).toEqual([BAD.messageId]);
 
-      if (how === 'made again') await kafka.topics.create(PARTITIONS, DEAD_LETTERS);
+      if (how === 'made again') await kafka.topics.createMissing(PARTITIONS, DEAD_LETTERS);
       else {
         plant.killBridge();
         url = await plant.startBridge().ready();

@@ -237,7 +237,7 @@ describe('the bridge as a process', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:hunter2@collector:4318',
     });
     await bridge.url();
-    await bridge.saying(
+    await bridge.untilOutputMatches(
       /"msg":"(a setting has no effect)".*OTEL_EXPORTER_OTLP_ENDPOINT/,
       'it says so',
     );

@@ -419,10 +419,10 @@ describe('machine-bridge, beside a running bridge', () => {
       topicPrefix: plant.kafka.topicPrefix,
       env: settings(),
     });
-    await watching.saying(/watching; Ctrl-C ends it/);
+    await watching.untilOutputMatches(/watching; Ctrl-C ends it/);
     await plant.kafka.sendList('M-002', ['1']);
     await plant.kafka.sendList('M-001', ['2']);
-    await watching.saying(/work-order-list\.applied\.v1/);
+    await watching.untilOutputMatches(/work-order-list\.applied\.v1/);
     watching.kill('SIGINT');
     const result = await watching.result();
     expect(result.exitCode).toBe(0);
@@ -436,7 +436,7 @@ describe('machine-bridge, beside a running bridge', () => {
     const LISTS = TOPICS.workOrderLists;
     const isApplied = () => outcomes.records.length;
     await plant.kafka.sendList('M-003', ['3']);
-    const sent = await plant.kafka.topics.end(LISTS);
+    const sent = await plant.kafka.topics.endOffset(LISTS);
     await eventually('all lists are applied', () => isApplied() === sent);
     const reset = ['offsets', 'reset', LISTS, '--to', 'earliest'];
     expect(await bridgeCommand([...reset, '--yes'])).toMatchObject({
@@ -588,8 +588,8 @@ describe('machine-bridge doctor', () => {
         );
       };
       expect(await warnings()).toEqual([]);
-      await topics.widen(TOPICS.registry, 7);
-      await topics.widen('machine-bridge.relayed-orders.v1', 7);
+      await topics.addPartitions(TOPICS.registry, 7);
+      await topics.addPartitions('machine-bridge.relayed-orders.v1', 7);
       const found = await warnings();
       expect(found).toContainEqual(
         expect.stringMatching(

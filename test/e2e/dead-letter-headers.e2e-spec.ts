@@ -31,18 +31,18 @@ describe('the headers of a message that is rejected and replayed', () => {
   const send = async (): Promise<void> => {
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
     const producer = new IdempotentProducer(client);
-    await producer.send({
+    await producer.sendRecord({
       topic: `${topicPrefix}${REASONS}`,
       key: 'M',
       value: '{',
       headers: HEADERS,
     });
-    await producer.close();
+    await producer.closeProducer();
   };
 
   beforeAll(async () => {
     sandbox = await startSandbox();
-    await kafka.topics.create(1, REASONS, DEAD_LETTERS);
+    await kafka.topics.createMissing(1, REASONS, DEAD_LETTERS);
     await send();
     bridge = new AppProcess('bridge', {
       ...bridgeEnvironment({ topicPrefix, sandboxUrl: sandbox.control.url }),

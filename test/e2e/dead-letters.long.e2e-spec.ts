@@ -55,7 +55,7 @@ describe('npm run dlq', () => {
     const binary = { key: Buffer.from([0xfd]), value: BINARY, headers: BINARY_HEADERS };
     await plant.kafka.send(LISTS, binary);
     await plant.kafka.sendJson(REASONS, 'M-001', { machineId: 'M-001', reasonId: '11' });
-    await deadLetters.take(4, 'dead letter', () => true);
+    await deadLetters.findAtLeast(4, 'dead letter', () => true);
     await plant.sandbox.clearFaults();
   });
 
@@ -75,7 +75,7 @@ describe('npm run dlq', () => {
   };
 
   const binaryInputs = (count: number): Promise<ReadRecord[]> =>
-    inputs.take(count, 'the binary message', ({ value }) => value?.equals(BINARY) === true);
+    inputs.findAtLeast(count, 'the binary message', ({ value }) => value?.equals(BINARY) === true);
 
   it('gives an overview of all topics', async () => {
     const { exitCode, stdout } = await dlq('list');
@@ -201,7 +201,7 @@ describe('npm run dlq', () => {
     expect((await dlq('replay', REASONS, ...inTheirDay, '--yes')).stdout).toBe(
       'replayed 1 dead letter\n',
     );
-    await deadLetters.take(
+    await deadLetters.findAtLeast(
       2,
       'the same dead letter again',
       ({ topic }) => topic === `${REASONS}.dlq`,
@@ -320,7 +320,7 @@ describe('npm run dlq -- replay, of many', () => {
       `replayed ${COUNT - replayed} dead letters; ` +
         `${replayed} replayed before (--again takes them too)\n`,
     );
-    await inputs.take(COUNT, 'message', () => true);
+    await inputs.findAtLeast(COUNT, 'message', () => true);
     expect(new Set(inputs.records.map(({ value }) => String(value))).size).toBe(COUNT);
     expect(inputs.records).toHaveLength(COUNT);
   });
@@ -336,7 +336,7 @@ describe('npm run dlq -- replay, of many', () => {
     };
     holdBackProduced(2);
     const unread = replay('without-output');
-    await unread.saying(/"replayed"/);
+    await unread.untilOutputMatches(/"replayed"/);
     unread.stopReading('stdout');
     relay.release();
     expect(await unread.result()).toMatchObject({

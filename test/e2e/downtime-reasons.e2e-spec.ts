@@ -46,7 +46,7 @@ describe('downtime reasons', () => {
       },
     );
     expect(classification).toMatchObject({ reasonId, startTime, endTime: startTime + 600 });
-    const outcome = await answers.about('M-001');
+    const outcome = await answers.firstAbout('M-001');
     expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
   });
 
@@ -56,7 +56,7 @@ describe('downtime reasons', () => {
       startTime: plant.clock.nowSeconds() - 60,
       endTime: '',
     });
-    await answers.about('M-002');
+    await answers.firstAbout('M-002');
     const calls = await plant.sandbox.calls('setMachineClassification');
     const call = calls.find(({ machineIds }) => machineIds.includes('M-002'));
     expect(call?.body).not.toHaveProperty('endTime');

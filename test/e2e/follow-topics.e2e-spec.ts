@@ -112,7 +112,7 @@ describe('following topics', () => {
     await plant.send('anew', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
     await eventually('all has been read', () => states.at(-1) === 'up');
-    await plant.topics.delete('anew');
+    await plant.topics.deleteTopic('anew');
     await createTopic('anew');
     await plant.send('anew', { partition: 0, value: '4' });
     await eventually('the record of the new topic', () => read.includes('4'));
@@ -135,7 +135,7 @@ describe('following topics', () => {
     closers.push(() => relay.close());
     const { read, states, problems } = follow(clientOf([relay.address]), followed);
     await eventually('all has been read', () => states.at(-1) === 'up');
-    await plant.topics.delete('longer');
+    await plant.topics.deleteTopic('longer');
     const isMissing = (problem: string | null) => problem?.endsWith(` of ${topic} (${MISSING})`);
     await eventually('it is missing', () => problems.some(isMissing));
     relay.cut();
@@ -156,7 +156,7 @@ describe('following topics', () => {
     await eventually('all has been read', () => states.at(-1) === 'up');
     relay.holdBack((request) => request.readInt16BE(4) === FETCH);
     await eventually('nothing is fetched', () => relay.heldBack > 0);
-    await plant.topics.delete('grown');
+    await plant.topics.deleteTopic('grown');
     await createTopic('grown');
     relay.release();
     relay.holdBack((request) => request.readInt16BE(4) === LIST_OFFSETS);
@@ -173,12 +173,12 @@ describe('following topics', () => {
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     closers.push(() => relay.close());
     const producer = new IdempotentProducer(clientOf([relay.address]));
-    closers.push(() => producer.close());
-    const send = (value: string) => producer.send({ topic, key: 'M-1', value, headers: {} });
+    closers.push(() => producer.closeProducer());
+    const send = (value: string) => producer.sendRecord({ topic, key: 'M-1', value, headers: {} });
     const first = await send('0');
     relay.cutInPlaceOfAnswer();
     const sending = Promise.all(['1', '2', '3'].map(send));
-    await eventually('it says so', () => producer.problem);
+    await eventually('it says so', () => producer.writeProblem);
     relay.restore();
     const places = await sending;
     expect(places.map(({ offset }) => offset - first.offset)).toEqual([1, 2, 3]);

@@ -33,7 +33,7 @@ describe.each([
       },
     });
     const said = /(?:"url":"|ready on )(http:[^"\s]+)/;
-    url = new URL(await running.saying(said, 'it says where it listens'));
+    url = new URL(await running.untilOutputMatches(said, 'it says where it listens'));
   });
 
   afterEach(() => {

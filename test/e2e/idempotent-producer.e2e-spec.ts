@@ -28,7 +28,7 @@ describe('the idempotent producer', () => {
   });
 
   afterAll(async () => {
-    await producer.close();
+    await producer.closeProducer();
     await kafka.close();
   });
 
@@ -40,17 +40,17 @@ describe('the idempotent producer', () => {
       record('large', randomBytes(200_000)),
       ...['d', 'e'].map((key) => record(key, key)),
     ];
-    const refused = await producer.sendAll(sent);
+    const refused = await producer.sendRecords(sent);
     expect([...refused]).toMatchObject([[{ key: 'large' }, { code: 'too-large' }]]);
     const reader = await kafka.read('out');
-    const records = await reader.take(5, 'record', () => true);
+    const records = await reader.findAtLeast(5, 'record', () => true);
     expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
   it('compresses what is only too large uncompressed, and at once what a broker would close the connection for', async () => {
     for (const bytes of [200_000, 32_000_000]) {
       const value = Buffer.alloc(bytes);
-      await producer.send(record(`${bytes}`, value));
+      await producer.sendRecord(record(`${bytes}`, value));
       const reader = await kafka.read('out');
       const large = await reader.find('the record', ({ key }) => key?.toString() === `${bytes}`);
       expect(large.value?.equals(value)).toBe(true);
@@ -66,19 +66,19 @@ describe('the idempotent producer', () => {
     ],
   ])('reports at once %s, and goes on with the others', async (_, code, refused) => {
     const [first, second] = await Promise.allSettled([
-      producer.send(refused),
-      producer.send(record('g', 'small')),
+      producer.sendRecord(refused),
+      producer.sendRecord(record('g', 'small')),
     ]);
     expect(first).toMatchObject({ reason: { code } });
     expect(second).toMatchObject({ status: 'fulfilled' });
-    expect(producer.problem).toBeUndefined();
+    expect(producer.writeProblem).toBeUndefined();
   });
 
   it('sends a record with its own time, and reports at once when the topic takes none of it', async () => {
     const timestamp = '1763680000123';
     const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
     await kafka.topics.createCompacted('recent', own);
-    const refused = await producer.sendAll([
+    const refused = await producer.sendRecords([
       { ...record('timed', '1'), timestamp },
       record('untimed', '2'),
       { ...record('old', '1'), topic: `${prefix}recent`, timestamp },
@@ -94,7 +94,7 @@ describe('the idempotent producer', () => {
   it('reports at once a record without a key that a compacted topic does not take, and sends the others', async () => {
     await kafka.topics.createCompacted('compacted', {});
     const topic = `${prefix}compacted`;
-    const refused = await producer.sendAll([
+    const refused = await producer.sendRecords([
       { ...record('a', '1'), topic },
       { ...record('', '2'), topic, key: null },
       { ...record('b', '3'), topic },
@@ -105,12 +105,12 @@ describe('the idempotent producer', () => {
   });
 
   it('writes once what its partition takes, though another partition refuses what came with it', async () => {
-    await kafka.topics.create(2, 'shared');
+    await kafka.topics.createMissing(2, 'shared');
     await kafka.topics.configure('shared', { 'max.message.bytes': '100000' });
     const shared = (key: string, partition: number, value: Buffer | string) => ({
       ...{ ...record(key, value), topic: `${prefix}shared`, partition },
     });
-    const refused = await producer.sendAll([
+    const refused = await producer.sendRecords([
       shared('a', 0, 'small'),
       shared('b', 1, 'small'),
       shared('c', 0, randomBytes(200_000)),
@@ -118,7 +118,7 @@ describe('the idempotent producer', () => {
     ]);
     expect([...refused.keys()].map(({ key }) => key)).toEqual(['c']);
     const reader = await kafka.read('shared');
-    await reader.take(3, 'record', () => true);
+    await reader.findAtLeast(3, 'record', () => true);
     expect(await kafka.topics.count('shared')).toBe(3);
     const ofFirst = reader.records.filter(({ partition }) => partition === 0);
     expect(ofFirst.map(({ key }) => key?.toString())).toEqual(['a', 'd']);
@@ -127,22 +127,22 @@ describe('the idempotent producer', () => {
   it('keeps what waits for a topic that is gone, says so, and writes it in its order', async () => {
     const own = new IdempotentProducer(client);
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-    await kafka.topics.create(1, 'gone');
+    await kafka.topics.createMissing(1, 'gone');
     const lost = (key: string) => ({ ...record(key, ''), topic: `${prefix}gone` });
-    await own.send(lost('before'));
-    await kafka.topics.delete('gone');
-    const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
-    const problem = await eventually('the problem is reported', () => own.problem);
+    await own.sendRecord(lost('before'));
+    await kafka.topics.deleteTopic('gone');
+    const sends = ['a', 'b', 'c'].map((key) => own.sendRecord(lost(key)));
+    const problem = await eventually('the problem is reported', () => own.writeProblem);
     expect(problem).toContain(`${prefix}gone`);
     const line = { msg: 'Kafka did not take records', topics: [`${prefix}gone`] };
     expect(warned).toHaveBeenCalledWith(expect.objectContaining(line));
-    await kafka.topics.create(1, 'gone');
+    await kafka.topics.createMissing(1, 'gone');
     await Promise.all(sends);
     const reader = await kafka.read('gone');
-    const records = await reader.take(3, 'record', () => true);
+    const records = await reader.findAtLeast(3, 'record', () => true);
     expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c']);
-    expect(own.problem).toBeUndefined();
-    await own.close();
+    expect(own.writeProblem).toBeUndefined();
+    await own.closeProducer();
   });
 
   it('goes on as another producer where the broker has lost its sequence, as one whose data was restored', async () => {
@@ -154,9 +154,9 @@ describe('the idempotent producer', () => {
       sendBatch: () => Promise.reject(lost),
     }));
     const own = new IdempotentProducer(client);
-    expect(await own.send(record('g', ''))).toMatchObject({ topic });
+    expect(await own.sendRecord(record('g', ''))).toMatchObject({ topic });
     expect(producers).toHaveBeenCalledTimes(2);
-    await own.close();
+    await own.closeProducer();
   });
 
   it('leaves no connection behind where it is connected, and refused a producer id', async () => {
@@ -170,12 +170,12 @@ describe('the idempotent producer', () => {
       return Promise.reject(new Error('not now'));
     };
     try {
-      const sent = own.send(record('late', ''));
+      const sent = own.sendRecord(record('late', ''));
       await eventually('it is refused three times', () => refusals >= 3);
       Broker.prototype.initProducerId = initProducerId;
       await sent;
-      await own.close();
-      await eventually('all connections are closed', () => relay.open === 0);
+      await own.closeProducer();
+      await eventually('all connections are closed', () => relay.openConnections === 0);
     } finally {
       Broker.prototype.initProducerId = initProducerId;
       await relay.close();
@@ -192,15 +192,15 @@ describe('the idempotent producer', () => {
   });
 
   it.each([
-    ['send', (it: IdempotentProducer) => it.send(record('h', ''))],
-    ['sendAll', (it: IdempotentProducer) => it.sendAll([record('h', '')])],
+    ['send', (it: IdempotentProducer) => it.sendRecord(record('h', ''))],
+    ['sendAll', (it: IdempotentProducer) => it.sendRecords([record('h', '')])],
   ])(
     'says so while Kafka is away, and waits for nothing once it is closed: %s',
     async (_, send) => {
       const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
       const sent = send(stuck).catch((error: unknown) => String(error));
-      await eventually('the problem is reported', () => stuck.problem);
-      await stuck.close();
+      await eventually('the problem is reported', () => stuck.writeProblem);
+      await stuck.closeProducer();
       expect(await sent).toContain('closed');
       await expect(send(stuck)).rejects.toThrow('closed');
     },

@@ -21,7 +21,7 @@ describe('callbacks of an ingest that may create no topics', () => {
   beforeAll(async () => {
     receiver = await CallbackReceiver.start();
     const { ingestClaims, ingestReceipts } = INTERNAL_TOPICS;
-    await kafka.topics.create(1, ...INPUT_TOPICS, ingestClaims, ingestReceipts);
+    await kafka.topics.createMissing(1, ...INPUT_TOPICS, ingestClaims, ingestReceipts);
     const callback = { url: receiver.url, hmacSecret: TOKEN };
     const erp = { token: TOKEN, paths: ['/lists', '/metrics'], callback };
     const sendersFile = temporaryFile('senders.json', { senders: { erp } });
@@ -61,10 +61,10 @@ describe('callbacks of an ingest that may create no topics', () => {
       async () => /^erp: no topic to read: .*$/.exec(await problem())?.[0],
     );
     expect(message).toContain(TOPICS.commandOutcomes);
-    await kafka.topics.create(1, TOPICS.commandOutcomes);
+    await kafka.topics.createMissing(1, TOPICS.commandOutcomes);
     await eventually('ready names nobody', async () => (await problem()) === 'none');
     await sendOutcome('first');
-    await receiver.called('first');
+    await receiver.untilCalled('first');
   });
 
   it('give up an outcome that shows a bug as failed, and those behind it go on', async () => {
@@ -78,14 +78,14 @@ describe('callbacks of an ingest that may create no topics', () => {
     };
     await sendOutcome(POISON);
     await sendOutcome('behind');
-    await receiver.called('behind');
+    await receiver.untilCalled('behind');
     const headers = { authorization: `Bearer ${TOKEN}` };
     const line = /^machine_ingest_callback_outcomes_total\{sender="erp",result="failed"\} 1$/m;
     await eventually('it is given up', async () =>
       line.test(await (await fetch(`${ingest.url}/metrics`, { headers })).text()),
     );
     prototype.includes = includes;
-    expect(receiver.about(POISON)).toEqual([]);
+    expect(receiver.callsAbout(POISON)).toEqual([]);
     expect(await problem()).toBe('none');
   });
 });

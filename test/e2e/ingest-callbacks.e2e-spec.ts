@@ -100,7 +100,7 @@ describe('outcomes on their way back to the sender', () => {
     const [machineId = ''] = machines;
     const others = await send('c', machines[1] ?? '');
     const id = await send('a', machineId);
-    const call = await a.called(id);
+    const call = await a.untilCalled(id);
     const event = JSON.parse(call.body) as Record<string, unknown>;
     expect(event).toMatchObject({
       ...{ specversion: '1.0', type: 'work-order-list.applied.v1', source: '/machine-bridge' },
@@ -109,15 +109,15 @@ describe('outcomes on their way back to the sender', () => {
     });
     expect(call.headers['content-type']).toBe('application/cloudevents+json; charset=UTF-8');
     expect([isSigned(call, SECRET), isSigned(call, 'another-secret')]).toEqual([true, false]);
-    expect([...a.about(others), ...b.about(others), ...b.about(id)]).toEqual([]);
+    expect([...a.callsAbout(others), ...b.callsAbout(others), ...b.callsAbout(id)]).toEqual([]);
   });
 
   it('are mapped, a refusal too', async () => {
-    const applied = await b.called(await send('b', machines[2] ?? ''));
+    const applied = await b.untilCalled(await send('b', machines[2] ?? ''));
     expect(applied.headers['content-type']).toBe('application/json');
     expect(JSON.parse(applied.body)).toMatchObject({ STATUS: 'OK', AUFNR: `order-${sent}` });
     expect(isSigned(applied, KEY_OF_B)).toBe(true);
-    const refused = await b.called(await send('b', 'no-machine'));
+    const refused = await b.untilCalled(await send('b', 'no-machine'));
     expect(JSON.parse(refused.body)).toMatchObject({ STATUS: 'unknown-machine' });
   });
 
@@ -125,8 +125,8 @@ describe('outcomes on their way back to the sender', () => {
     const its = [machines[3] ?? '', machines[4] ?? ''];
     const others = await sendOrder('c', '4710', [machines[5] ?? '']);
     const id = await sendOrder('a', '4711', its);
-    await a.called(id, its.length);
-    const calls = a.about(id);
+    await a.untilCalled(id, its.length);
+    const calls = a.callsAbout(id);
     expect(calls.map(({ headers }) => String(headers['content-type']))).toEqual(
       its.map(() => 'application/cloudevents+json; charset=UTF-8'),
     );
@@ -149,11 +149,11 @@ describe('outcomes on their way back to the sender', () => {
       ),
     );
     for (const machineId of its) await plant.sandbox.listBecomes(machineId, ['4711']);
-    expect(a.about(others)).toEqual([]);
+    expect(a.callsAbout(others)).toEqual([]);
   });
 
   it('are posted of an order that is refused, with the code and the reason', async () => {
-    const call = await a.called(await sendOrder('a', '4712', ['no-machine']));
+    const call = await a.untilCalled(await sendOrder('a', '4712', ['no-machine']));
     const event = JSON.parse(call.body) as Record<string, unknown>;
     expect(event).toMatchObject({
       ...{ type: 'work-order-list.rejected.v1', id: call.id, subject: 'no-machine' },
@@ -165,15 +165,15 @@ describe('outcomes on their way back to the sender', () => {
   it('are posted again once the receiver is back, in their order, each taken once', async () => {
     a.status = 503;
     const first = await send('a', machines[0] ?? '');
-    await a.called(first, 2);
+    await a.untilCalled(first, 2);
     const second = await send('a', machines[0] ?? '');
-    const before = a.about(first).length;
+    const before = a.callsAbout(first).length;
     a.status = 200;
-    await a.called(second);
-    const ids = new Set(a.about(first).map(({ headers }) => headers['webhook-id']));
-    expect([ids.size, a.about(second).length]).toEqual([1, 1]);
+    await a.untilCalled(second);
+    const ids = new Set(a.callsAbout(first).map(({ headers }) => headers['webhook-id']));
+    expect([ids.size, a.callsAbout(second).length]).toEqual([1, 1]);
     // One may have been answered 503 while the status was set; the one that was taken is the last.
-    expect(a.about(first).length - before).toBeGreaterThanOrEqual(1);
+    expect(a.callsAbout(first).length - before).toBeGreaterThanOrEqual(1);
     expect(a.calls.at(-1)?.body).toContain(second);
     expect(
       await metric(/^machine_ingest_callback_calls_total\{sender="a",status="503"\} \d/m),
@@ -190,18 +190,18 @@ describe('outcomes on their way back to the sender', () => {
     const before = Math.floor(realEpochMs() / 1000);
     a.status = 503;
     const id = await send('a', machines[0] ?? '');
-    await a.called(id);
+    await a.untilCalled(id);
     const pattern = /^a: calls fail since (\S+) \(503\)$/;
     const since = await eventually(
       'ready names the sender',
       async () => pattern.exec(await ready())?.[1],
     );
-    await a.called(id, 2);
+    await a.untilCalled(id, 2);
     expect(await ready()).toBe(`a: calls fail since ${since} (503)`);
     const sinceSeconds = Date.parse(since) / 1000;
     expect(sinceSeconds).toBeGreaterThanOrEqual(before);
     expect(sinceSeconds).toBeLessThanOrEqual(realEpochMs() / 1000);
-    await b.called(await send('b', machines[0] ?? ''));
+    await b.untilCalled(await send('b', machines[0] ?? ''));
     a.status = 200;
     await eventually('ready names nobody', async () => (await ready()) === 'none');
   });
@@ -209,13 +209,13 @@ describe('outcomes on their way back to the sender', () => {
   it('of one sender do not wait for the dead receiver of another, nor does a stop', async () => {
     Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
     const waiting = await send('a', machines[0] ?? '');
-    const call = await a.called(waiting);
-    await b.called(await send('b', machines[0] ?? ''));
+    const call = await a.untilCalled(waiting);
+    await b.untilCalled(await send('b', machines[0] ?? ''));
     expect(await metric(/^machine_ingest_callback_waiting\{sender="a"\} 1$/m)).toBe(true);
     a.status = 200;
     await ingest.close();
     await startIngest();
-    const again = await a.called(waiting, 2);
+    const again = await a.untilCalled(waiting, 2);
     expect(again.headers['webhook-id']).toBe(call.headers['webhook-id']);
     expect(again.body).toBe(call.body);
   });
@@ -223,9 +223,9 @@ describe('outcomes on their way back to the sender', () => {
   it('are posted again where a redirect leads elsewhere, such as to a page of maintenance', async () => {
     Object.assign(a, { status: 302, headers: { location: '/maintenance' } });
     const id = await send('a', machines[0] ?? '');
-    await a.called(id);
+    await a.untilCalled(id);
     Object.assign(a, { status: 200, headers: {} });
-    await a.called(id, 2);
+    await a.untilCalled(id, 2);
   });
 
   it('are given up where the receiver refuses them, and the next one is posted', async () => {
@@ -234,18 +234,18 @@ describe('outcomes on their way back to the sender', () => {
     const none = /^machine_ingest_callback_outcomes_total\{sender="a",result="refused"\} 0$/m;
     expect(await metric(none)).toBe(true);
     const refused = await send('a', machines[0] ?? '');
-    await a.called(refused);
+    await a.untilCalled(refused);
     const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="refused"\} 1$/m;
     await eventually('the refusal is counted', () => metric(line));
     a.status = 200;
-    await a.called(await send('a', machines[0] ?? ''));
-    expect(a.about(refused)).toHaveLength(1);
+    await a.untilCalled(await send('a', machines[0] ?? ''));
+    expect(a.callsAbout(refused)).toHaveLength(1);
   });
 
   it('go by a changed senders file at once, and no further than it says', async () => {
     Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
     const waiting = await send('a', machines[0] ?? '');
-    await a.called(waiting);
+    await a.untilCalled(waiting);
     a.headers = {};
     const senders = {
       a: {
@@ -258,7 +258,7 @@ describe('outcomes on their way back to the sender', () => {
       metric(/^(?![^]*machine_ingest_callback_waiting\{sender="b"\})/),
     );
     const id = await send('a', machines[0] ?? '');
-    const calls = [await a.called(waiting, 2), await a.called(id)];
+    const calls = [await a.untilCalled(waiting, 2), await a.untilCalled(id)];
     expect(calls.map((call) => isSigned(call, 'another-secret-by-now'))).toEqual([true, true]);
     const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 2$/m;
     await eventually('it is given up', () => metric(line));

@@ -139,7 +139,10 @@ describe('the rights in docs/kafka.md', () => {
         topicPartitions: [{ topic: `${topicPrefix}${TOPICS.workOrderLists}`, count: 3 }],
       }),
     );
-    await bridge?.saying(/"msg":"(partitions added)"/, 'the bridge has widened its state');
+    await bridge?.untilOutputMatches(
+      /"msg":"(partitions added)"/,
+      'the bridge has widened its state',
+    );
     expect(bridge?.output).not.toMatch(/not authorized|AUTHORIZATION_FAILED/i);
   });
 

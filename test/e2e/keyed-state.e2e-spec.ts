@@ -26,12 +26,12 @@ const SEGMENT_BYTES = 1024 * 1024;
 /** Nothing here calls the service. */
 const NO_CALLS = {
   underWay: 0,
-  pause: () => undefined,
-  resume: () => undefined,
+  pauseCalls: () => undefined,
+  resumeCalls: () => undefined,
   allowWhile: () => undefined,
-  wake: () => undefined,
-  idle: () => Promise.resolve(),
-  cutOff: () => undefined,
+  recheckCondition: () => undefined,
+  whenNoCalls: () => Promise.resolve(),
+  cutOffCalls: () => undefined,
 };
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -275,7 +275,7 @@ describe('keyed state', () => {
           [],
         );
       }
-      await hashed.topics.widen(name, 5);
+      await hashed.topics.addPartitions(name, 5);
       await member.owns([0, 1, 2, 3, 4]);
       await eventually(
         'all keys are owned',
@@ -289,7 +289,7 @@ describe('keyed state', () => {
       // as where somebody has made it with a retention
       await configure(`${hashed.topicPrefix}${name}`, 'cleanup.policy', 'delete');
       // refused until the broker goes by that
-      await eventually('it is emptied', () => hashed.topics.empty(name).then(() => true));
+      await eventually('it is emptied', () => hashed.topics.deleteRecords(name).then(() => true));
       start();
       await member.owns([0, 1, 2, 3, 4]);
       expect(ownKeys()).toEqual([]);

@@ -55,7 +55,7 @@ describe('lists that wait', () => {
     const newer = Array.from({ length: 20 }, (_, index) => `newer-${index}`);
     await sendLists(...newer.map((order): [string, string] => [machine(1), order]));
     await plant.sandbox.listBecomes(machine(1), ['newer-19']);
-    const superseded = await answers.take(
+    const superseded = await answers.findAtLeast(
       19,
       'superseded list',
       (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',

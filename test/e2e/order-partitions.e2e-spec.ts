@@ -91,7 +91,7 @@ describe('orders that come through any partition', () => {
   it('are rejected once a document, for the machines that do not exist', async () => {
     await send('nowhere', 1, 100_002, (index) => (index < 4 ? `X-${index % 2}` : 'M-004'));
     await plant.sandbox.listBecomes('M-004', ['E', 'F']);
-    const deadLetters = await answers.take(
+    const deadLetters = await answers.findAtLeast(
       1,
       'a dead letter',
       ({ topic }) => topic === DEAD_LETTERS,
@@ -107,7 +107,7 @@ describe('orders that come through any partition', () => {
   });
 
   it('are known there when their topic has grown', async () => {
-    await plant.kafka.topics.widen(TOPICS.workOrders, 6);
+    await plant.kafka.topics.addPartitions(TOPICS.workOrders, 6);
     await plant.restartBridge();
     await send('wide', 5, 100_003, () => 'M-005');
     await plant.sandbox.listBecomes('M-005', ORDERS);
@@ -119,7 +119,7 @@ describe('orders that come through any partition', () => {
   });
 
   it('are rejected there as well when it has grown while the bridge runs', async () => {
-    await plant.kafka.topics.widen(TOPICS.workOrders, 7);
+    await plant.kafka.topics.addPartitions(TOPICS.workOrders, 7);
     await plant.sandbox.addFault({
       operation: 'setWorkOrderList',
       status: 422,

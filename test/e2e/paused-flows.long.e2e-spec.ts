@@ -237,7 +237,7 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(await plant.sandbox.countCalls('setWorkOrderList', since1, 1)).toBe(0);
     expect(finalOf(`list-${sent}-`).size).toBe(0);
     const said = /"(flow paused by hand)","flow":"work-orders","reason":"an audit","by":"Ada"/;
-    await bridge(second).saying(said, 'it is logged');
+    await bridge(second).untilOutputMatches(said, 'it is logged');
   });
 
   it('are shown over the group, with the share of each process', async () => {
@@ -374,11 +374,11 @@ describe('flows that are paused by hand, of two processes', () => {
     const from = [first, second].map((each) => [each, bridge(each).output.length] as const);
     const untilLogged = (msg: string): Promise<boolean> =>
       eventually(msg, () => from.every(([each, at]) => bridge(each).output.includes(msg, at)));
-    await plant.kafka.topics.delete(topic);
+    await plant.kafka.topics.deleteTopic(topic);
     try {
       await untilLogged('"msg":"flow controls not read"');
     } finally {
-      await plant.kafka.topics.create(4, topic);
+      await plant.kafka.topics.createMissing(4, topic);
     }
     await untilLogged('"msg":"flow controls read again"');
   });

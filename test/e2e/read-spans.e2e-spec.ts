@@ -148,10 +148,10 @@ describe('reading what a topic holds', () => {
     ]);
     await plant.send('kept', ...numbers(5).map((value) => ({ partition: 1, value })));
     await plant.send('cut', { value: 'cut' });
-    await plant.topics.empty('cut');
+    await plant.topics.deleteRecords('cut');
     await plant.send('cut', { value: 'not cut' });
     await plant.send('gone', { value: 'gone' });
-    await plant.topics.delete('gone');
+    await plant.topics.deleteTopic('gone');
     const places = [
       { topic: kept, partition: 1, offset: 4 },
       { topic: gone, partition: 0, offset: 0 },

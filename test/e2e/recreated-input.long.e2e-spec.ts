@@ -31,8 +31,8 @@ describe('an input topic that is deleted and created anew while the bridge runs'
   it('is read from its beginning', async () => {
     const { topics } = plant.kafka;
     await sendLists('before', 50);
-    await topics.delete(TOPICS.workOrderLists);
-    await topics.create(1, TOPICS.workOrderLists);
+    await topics.deleteTopic(TOPICS.workOrderLists);
+    await topics.createMissing(1, TOPICS.workOrderLists);
     await sendLists('after', 5);
     await sendLists('later', 50);
     const each = Object.values(outcomesByMessage(outcomes));

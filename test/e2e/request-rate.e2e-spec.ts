@@ -28,7 +28,7 @@ describe('a limit of requests to the service', () => {
     const lists = ['old', 'new'].flatMap((order) => MACHINES.map((id) => list(id, order)));
     await plant.kafka.send(TOPICS.workOrderLists, ...lists);
     for (const machineId of MACHINES) await plant.sandbox.listBecomes(machineId, ['new']);
-    const ended = await outcomes.take(lists.length, 'outcome', () => true);
+    const ended = await outcomes.findAtLeast(lists.length, 'outcome', () => true);
     const types = ended.map((record) => header(record, 'ce_type'));
     const superseded = types.filter((type) => type === 'work-order-list.superseded.v1');
     // the first one waits for nobody

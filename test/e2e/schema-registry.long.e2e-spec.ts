@@ -293,8 +293,8 @@ describe('outputs in the frame of a schema registry', () => {
     const outcome = await published.outcomeOf('framed');
     await sendList('no such machine', 'refused');
     await published.outcomeOf('refused');
-    await published.take(12, 'state event', ({ topic }) => topic === TOPICS.stateChanges);
-    await published.take(12, 'latest state', ({ topic }) => topic === TOPICS.states);
+    await published.findAtLeast(12, 'state event', ({ topic }) => topic === TOPICS.stateChanges);
+    await published.findAtLeast(12, 'latest state', ({ topic }) => topic === TOPICS.states);
     await expectFramed(published.records);
     const latest = await ask(
       'GET',
@@ -319,8 +319,8 @@ describe('outputs in the frame of a schema registry', () => {
       topicPrefix: plant.kafka.topicPrefix,
       env: settings(),
     });
-    await watching.saying(/"workingOrders":\["framed"\]/);
-    await watching.saying(/"type":"machine\.state\.changed\.v1".*"data":\{"machineId"/);
+    await watching.untilOutputMatches(/"workingOrders":\["framed"\]/);
+    await watching.untilOutputMatches(/"type":"machine\.state\.changed\.v1".*"data":\{"machineId"/);
     watching.kill('SIGINT');
     expect((await watching.result()).exitCode).toBe(0);
     const terminal = await RunningTerminal.start(plant.kafka.topicPrefix, plant.clockEnv);

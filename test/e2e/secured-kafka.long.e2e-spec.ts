@@ -161,7 +161,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     expect(await command(byLogin(), ...replay)).toMatchObject({ exitCode: 0, stderr: '' });
     const isRejected = (record: { headers: Record<string, unknown> }): boolean =>
       String(record.headers['ce_type']) === 'work-order-list.rejected.v1';
-    await published.take(2, 'a rejected list', isRejected);
+    await published.findAtLeast(2, 'a rejected list', isRejected);
     const replayed = await command(unencrypted('plain'), 'dlq', 'list');
     expect(replayed).toMatchObject({ exitCode: 0, stderr: '' });
     expect(replayed.stdout).toContain('2 dead letters, 1 replayed');

@@ -47,7 +47,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
       ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],
       ...[TOPICS.commandOutcomes, TOPICS.downtimeReasons, TOPICS.downtimeNotes],
     ];
-    await kafka.topics.create(3, ...topics);
+    await kafka.topics.createMissing(3, ...topics);
     relay = await KafkaRelay.to(testBrokers()[0]!);
   });
 

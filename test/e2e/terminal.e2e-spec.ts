@@ -77,7 +77,7 @@ describe('the terminal', () => {
       ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],
       ...[TOPICS.commandOutcomes, TOPICS.downtimeReasons, TOPICS.downtimeNotes],
     ];
-    await kafka.topics.create(3, ...topics);
+    await kafka.topics.createMissing(3, ...topics);
   });
 
   afterEach(async () => {

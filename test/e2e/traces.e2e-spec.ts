@@ -416,7 +416,7 @@ describe('traces', () => {
       }
       const lost = conduct === 'hangs' ? 'dropped' : 'failed';
       await eventually(`${lost} spans`, async () => (await spansExported(lost)) > 20);
-      await bridge.saying(/(spans not exported)/, 'it is logged');
+      await bridge.untilOutputMatches(/(spans not exported)/, 'it is logged');
       expect(bridge.output.match(/spans not exported/g)).toHaveLength(1);
       bridge.kill('SIGTERM');
       expect(await bridge.exitCode()).toBe(0);

@@ -88,7 +88,7 @@ describe('work orders of UMH', () => {
     await send({ orderId: 'C', cell: 'cell-2', action: 'create', status: 1, at: 0 });
     await send({ orderId: 'C', cell: 'cell-2', action: 'stop', at: 1 });
     await outcomeOf('C', 'stop', 'applied');
-    await answers.take(2, 'dead letter', ({ topic }) => topic === DEAD_LETTERS);
+    await answers.findAtLeast(2, 'dead letter', ({ topic }) => topic === DEAD_LETTERS);
 
     const unmapped = async (): Promise<string> =>
       (await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`)).text();

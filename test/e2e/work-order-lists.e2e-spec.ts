@@ -18,7 +18,7 @@ describe('work order lists', () => {
   it('sets a list that names one machine, in the order given', async () => {
     await plant.kafka.sendList('M-001', ['4712', '4711', '4713'], { 'message-id': 'erp-1' });
     await plant.sandbox.listBecomes('M-001', ['4712', '4711', '4713']);
-    const outcome = await outcomes.about('M-001');
+    const outcome = await outcomes.firstAbout('M-001');
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
     expect(header(outcome, 'ce_source')).toBe('/machine-bridge');
     expect(header(outcome, 'content-type')).toBe('application/json');
@@ -35,7 +35,7 @@ describe('work order lists', () => {
   it('publishes no more than the first hundred orders of a list', async () => {
     const workingOrders = Array.from({ length: 101 }, (_, index) => String(index));
     await plant.kafka.sendList('M-009', workingOrders);
-    const outcome = await outcomes.about('M-009');
+    const outcome = await outcomes.firstAbout('M-009');
     expect(json(outcome)['workingOrders']).toEqual(workingOrders.slice(0, 100));
   });
 
@@ -67,7 +67,7 @@ describe('work order lists', () => {
     expect(header(deadLetter, 'dlq-code')).toBe('unknown-machine');
     expect(header(deadLetter, 'dlq-machine-ids')).toContain('M-999');
     expect(header(deadLetter, 'dlq-machine-ids')).not.toContain('M-004');
-    const rejected = await outcomes.about('M-999');
+    const rejected = await outcomes.firstAbout('M-999');
     expect(header(rejected, 'ce_type')).toBe('work-order-list.rejected.v1');
     expect(json(rejected)).toMatchObject({ machineId: 'M-999', code: 'unknown-machine' });
   });
@@ -82,7 +82,7 @@ describe('work order lists', () => {
       const value = JSON.stringify({ machineId, workingOrders: ['old'], issuedAt: 1000 });
       await plant.kafka.send(TOPICS.workOrderLists, { partition, key: 'any', value });
     }
-    const superseded = await outcomes.take(
+    const superseded = await outcomes.findAtLeast(
       3,
       'superseded list',
       (record) =>
@@ -105,7 +105,7 @@ describe('work order lists', () => {
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-006', event, {
       'content-type': 'application/cloudevents+json; charset=utf-8',
     });
-    const outcome = await outcomes.about('M-006');
+    const outcome = await outcomes.firstAbout('M-006');
     expect(json(outcome)).toMatchObject({ source: { messageId: 'event-77' } });
   });
 });

@@ -58,7 +58,7 @@ describe('work orders', () => {
     const document = await readFile('demo/sap-loipro05-order-1895938.xml');
     await plant.kafka.send(TOPICS.workOrders, { key: '1895938', value: document, headers: XML });
     await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
-    const outcome = await answers.about('M-001');
+    const outcome = await answers.firstAbout('M-001');
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
   });
 

@@ -49,7 +49,7 @@ export class AppProcess {
   }
 
   /** Waits until the output matches `pattern`, and returns the first group. */
-  saying(pattern: RegExp, what: string): Promise<string> {
+  untilOutputMatches(pattern: RegExp, what: string): Promise<string> {
     return eventually(what, () => pattern.exec(this.output)?.[1]);
   }
 

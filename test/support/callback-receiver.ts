@@ -59,13 +59,16 @@ export class CallbackReceiver {
   }
 
   /** Calls about the message with that id. */
-  about(messageId: string): CallbackCall[] {
+  callsAbout(messageId: string): CallbackCall[] {
     return this.calls.filter(({ body }) => body.includes(`"${messageId}"`));
   }
 
   /** Waits for the call number `times` about the message with that id. */
-  called(messageId: string, times = 1): Promise<CallbackCall> {
-    return eventually(`${times} calls about ${messageId}`, () => this.about(messageId)[times - 1]);
+  untilCalled(messageId: string, times = 1): Promise<CallbackCall> {
+    return eventually(
+      `${times} calls about ${messageId}`,
+      () => this.callsAbout(messageId)[times - 1],
+    );
   }
 
   async close(): Promise<void> {

@@ -44,7 +44,7 @@ export class KafkaRelay {
   }
 
   /** How many of them are open. */
-  get open(): number {
+  get openConnections(): number {
     return [...this.sockets].filter(({ destroyed }) => !destroyed).length / 2;
   }
 

@@ -121,7 +121,7 @@ export class TestKafka {
     this.readers.push(reader);
     const groupId = `${this.topicPrefix}reader-${randomUUID()}`;
     const consumer = new CommittedReader(this.kafka, groupId, ({ topic, ...record }) => {
-      reader.add({ ...record, topic: topic.slice(this.topicPrefix.length) });
+      reader.addRecord({ ...record, topic: topic.slice(this.topicPrefix.length) });
     });
     this.closers.push(() => consumer.stop());
     await consumer.start(topics.map((topic) => `${this.topicPrefix}${topic}`));

@@ -45,7 +45,7 @@ export class RunningCommand {
   }
 
   /** Waits until stdout or stderr matches. */
-  async saying(pattern: RegExp): Promise<void> {
+  async untilOutputMatches(pattern: RegExp): Promise<void> {
     await eventually(`the command says ${String(pattern)}`, () =>
       [this.stdout, this.stderr].some((parts) => pattern.test(Buffer.concat(parts).toString())),
     );

@@ -18,6 +18,9 @@ export async function startSandbox(env: Environment = {}): Promise<RunningSandbo
     LOG_LEVEL: 'silent',
     ...env,
   });
-  const url = await sandbox.saying(/sandbox ready on (\S+)/, 'the sandbox says where it listens');
+  const url = await sandbox.untilOutputMatches(
+    /sandbox ready on (\S+)/,
+    'the sandbox says where it listens',
+  );
   return { control: new SandboxControl(url), close: () => sandbox.close() };
 }

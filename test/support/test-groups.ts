@@ -21,7 +21,7 @@ export class TestGroups {
   async untilAllCommitted(groupId: string, topic: string): Promise<void> {
     await eventually(
       `all of ${topic} is committed`,
-      async () => (await this.committed(groupId, topic)) === (await this.topics.end(topic)),
+      async () => (await this.committed(groupId, topic)) === (await this.topics.endOffset(topic)),
     );
   }
 

@@ -12,7 +12,7 @@ export class TestTopics {
   ) {}
 
   /** Creates missing topics, before a bridge does. */
-  async create(numPartitions: number, ...names: string[]): Promise<void> {
+  async createMissing(numPartitions: number, ...names: string[]): Promise<void> {
     await this.createAll(
       ...names.map((name) => ({ topic: `${this.prefix}${name}`, numPartitions })),
     );
@@ -59,13 +59,13 @@ export class TestTopics {
   }
 
   /** Sets the number of a topic's partitions; returns when the brokers know it. */
-  async widen(name: string, count: number): Promise<void> {
+  async addPartitions(name: string, countRecords: number): Promise<void> {
     const topic = `${this.prefix}${name}`;
     await withAdmin(this.kafka, async (admin) => {
-      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      await admin.createPartitions({ topicPartitions: [{ topic, count: countRecords }] });
       await eventually(`${name} is wider`, async () => {
         const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-        return topics[0]?.partitions.length === count;
+        return topics[0]?.partitions.length === countRecords;
       });
     });
   }
@@ -95,7 +95,7 @@ export class TestTopics {
   }
 
   /** The end of a topic: offsets summed over its partitions, including transaction markers. */
-  async end(topic: string): Promise<number> {
+  async endOffset(topic: string): Promise<number> {
     const ends = await this.endsOf(`${this.prefix}${topic}`);
     return ends.reduce((sum, { high }) => sum + Number(high), 0);
   }
@@ -106,7 +106,7 @@ export class TestTopics {
   }
 
   /** Deletes all records of a topic, as its retention does in time. */
-  async empty(topic: string): Promise<void> {
+  async deleteRecords(topic: string): Promise<void> {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
       const partitions = (await admin.fetchTopicOffsets(name)).filter(({ high }) => high !== '0');
@@ -118,7 +118,7 @@ export class TestTopics {
   }
 
   /** Deletes a topic; returns when the brokers know it. */
-  async delete(topic: string): Promise<void> {
+  async deleteTopic(topic: string): Promise<void> {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
       await admin.deleteTopics({ topics: [name] });

@@ -27,7 +27,7 @@ export class TopicReader {
   }
 
   /** Keeps an invalid record for the next caller: an error thrown here would only make the client read it again. */
-  add(record: ReadRecord): void {
+  addRecord(record: ReadRecord): void {
     this.read.push(record);
     if (isPublishedTopic(record.topic)) this.invalid ??= invalidity(record);
   }
@@ -43,7 +43,7 @@ export class TopicReader {
   }
 
   /** The first record read about a machine. */
-  about(machineId: string): Promise<ReadRecord> {
+  firstAbout(machineId: string): Promise<ReadRecord> {
     return this.find(
       `an outcome for ${machineId}`,
       (record) => header(record, 'ce_subject') === machineId,
@@ -61,7 +61,7 @@ export class TopicReader {
   }
 
   /** Waits for at least `count` records that match. */
-  async take(
+  async findAtLeast(
     count: number,
     what: string,
     matches: (record: ReadRecord) => boolean,

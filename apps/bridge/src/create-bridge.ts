@@ -52,7 +52,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       // Before Nest closes HTTP: messages in flight are finished and committed first, whatever else takes long.
       await strategy.close();
       await app.close();
-      await tracing.close();
+      await tracing.closeTracing();
     },
   };
 }

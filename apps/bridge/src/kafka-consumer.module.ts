@@ -44,7 +44,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
       kafka,
       groupId,
       topicPrefix,
-      giveUp: (message, isAnswered) => outcomes.giveUp(message, isAnswered),
+      giveUp: (message, isAnswered) => outcomes.finishAfterBug(message, isAnswered),
       stateTopics,
       calls,
       commitIntervalMs,
@@ -59,8 +59,8 @@ class BridgeConsumer extends KafkaConsumerStrategy {
         if (signal.aborted) return;
         report('the schemas of outputs are not registered yet, see schema-registry');
         await frames.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
-        controls.follow();
-        shares.follow();
+        controls.followControls();
+        shares.followShares();
       },
     });
   }

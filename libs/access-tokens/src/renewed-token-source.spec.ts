@@ -92,36 +92,36 @@ describe('a token in use', () => {
 describe('a token that is refused', () => {
   it('is not replaced again within five seconds: the service refuses them all', async () => {
     await hold('first');
-    void source.replace('first', 401);
+    void source.replaceToken('first', 401);
     await answer(grant('second'));
     nowMs += 4999;
-    expect(await source.replace('second', 401)).toBeNull();
+    expect(await source.replaceToken('second', 401)).toBeNull();
     nowMs += 1;
-    void source.replace('second', 401);
+    void source.replaceToken('second', 401);
     expect(requests).toHaveLength(3);
   });
 
   it('is replaced for a 403 whatever its age, and its successor only after a minute', async () => {
     await hold('first');
-    let replaced = source.replace('first', 403);
+    let replaced = source.replaceToken('first', 403);
     await answer(grant('second'));
     expect(await replaced).toEqual({ kind: 'token', token: 'second' });
     nowMs += 59_999;
-    expect(await source.replace('second', 403)).toBeNull();
+    expect(await source.replaceToken('second', 403)).toBeNull();
     nowMs += 1;
-    replaced = source.replace('second', 403);
+    replaced = source.replaceToken('second', 403);
     await answer(grant('third'));
     expect(await replaced).toEqual({ kind: 'token', token: 'third' });
-    expect(await source.replace('third', 403)).toBeNull();
+    expect(await source.replaceToken('third', 403)).toBeNull();
   });
 
   it('is replaced for a 403 at once if it was obtained for another reason', async () => {
     await hold('first', 100_000);
-    void source.replace('first', 403);
+    void source.replaceToken('first', 403);
     await answer(grant('second', 100_000));
     nowMs += 100_000;
     await hold('third', 100_000);
-    const replaced = source.replace('third', 403);
+    const replaced = source.replaceToken('third', 403);
     await answer(grant('fourth'));
     expect(await replaced).toEqual({ kind: 'token', token: 'fourth' });
   });
@@ -142,10 +142,10 @@ describe('a login that fails', () => {
 
   it('is not repeated for calls whose token is refused either', async () => {
     await hold('first');
-    const replaced = source.replace('first', 401);
+    const replaced = source.replaceToken('first', 401);
     await answer(FAILED);
     expect(await replaced).toMatchObject({ kind: 'unavailable' });
-    expect(await source.replace('first', 401)).toMatchObject({ kind: 'unavailable' });
+    expect(await source.replaceToken('first', 401)).toMatchObject({ kind: 'unavailable' });
     expect(requests).toHaveLength(2);
   });
 
@@ -165,7 +165,7 @@ describe('a login that fails', () => {
 
   it('is not logged once the source is closed', async () => {
     void source.obtainToken();
-    await source.close();
+    await source.closeTokenSource();
     await answer(FAILED);
     expect(logs.lines()).toEqual([]);
   });
@@ -198,14 +198,14 @@ describe('the time to renew a token', () => {
 describe('a token for a session that ends with it', () => {
   it('is the current one until that is due for renewal', async () => {
     await hold('first', 100_000);
-    expect(await source.obtainFresh()).toEqual({ kind: 'token', token: 'first' });
+    expect(await source.obtainFreshToken()).toEqual({ kind: 'token', token: 'first' });
     expect(requests).toHaveLength(1);
   });
 
   it('is a new one from then on, which is awaited', async () => {
     await hold('first', 100_000);
     nowMs += 90_000;
-    const obtained = source.obtainFresh();
+    const obtained = source.obtainFreshToken();
     await answer(grant('second', 100_000));
     expect(await obtained).toEqual({ kind: 'token', token: 'second' });
   });
@@ -213,11 +213,11 @@ describe('a token for a session that ends with it', () => {
   it('is the old one while it is valid and no other can be obtained', async () => {
     await hold('first', 100_000);
     nowMs += 90_000;
-    const obtained = source.obtainFresh();
+    const obtained = source.obtainFreshToken();
     await answer(FAILED);
     expect(await obtained).toEqual({ kind: 'token', token: 'first' });
     nowMs += 20_000;
-    const later = source.obtainFresh();
+    const later = source.obtainFreshToken();
     await answer(FAILED);
     expect(await later).toMatchObject({ kind: 'unavailable' });
   });

@@ -52,7 +52,7 @@ export class RenewedTokenSource implements TokenSource {
   }
 
   /** A token that is not due for renewal, if one can be obtained: for a session that ends with its token. */
-  async obtainFresh(): Promise<TokenAnswer> {
+  async obtainFreshToken(): Promise<TokenAnswer> {
     const { held } = this;
     if (held !== undefined && this.nowMs() < held.renewMs) return tokenAnswerOf(held);
     const answer = await this.obtainToken();
@@ -61,7 +61,7 @@ export class RenewedTokenSource implements TokenSource {
       : tokenAnswerOf(held);
   }
 
-  async replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null> {
+  async replaceToken(refused: string, status: 401 | 403): Promise<TokenAnswer | null> {
     const token = this.currentToken();
     if (token !== undefined && token !== refused) return { kind: 'token', token };
     if (token !== undefined && !this.mayReplace(status)) return null;
@@ -69,7 +69,7 @@ export class RenewedTokenSource implements TokenSource {
     return answer.kind === 'token' && answer.token === refused ? null : answer;
   }
 
-  async close(): Promise<void> {
+  async closeTokenSource(): Promise<void> {
     this.isClosed = true;
     await this.requests.closeConnection();
   }

@@ -71,9 +71,9 @@ describe('a token file', () => {
   it('is checked when its token is refused, and then gives another or none', async () => {
     await writeFile(path, 'first');
     await token();
-    expect(await source.replace('first')).toBeNull();
+    expect(await source.replaceToken('first')).toBeNull();
     await writeFile(path, 'the-second');
-    expect(await source.replace('first')).toEqual({ kind: 'token', token: 'the-second' });
+    expect(await source.replaceToken('first')).toEqual({ kind: 'token', token: 'the-second' });
     expect(source.currentToken()).toBe('the-second');
   });
 

@@ -34,12 +34,12 @@ export class TokenFileSource implements TokenSource {
     return this.refreshing;
   }
 
-  async replace(refused: string): Promise<TokenAnswer | null> {
+  async replaceToken(refused: string): Promise<TokenAnswer | null> {
     const answer = await this.obtainToken();
     return answer.kind === 'token' && answer.token !== refused ? answer : null;
   }
 
-  close(): Promise<void> {
+  closeTokenSource(): Promise<void> {
     return Promise.resolve();
   }
 

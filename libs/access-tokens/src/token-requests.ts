@@ -59,7 +59,7 @@ export class TokenRequests {
 
   /** Closes the connection; requests in flight fail. */
   async closeConnection(): Promise<void> {
-    await this.transport.destroy();
+    await this.transport.destroyConnections();
   }
 }
 

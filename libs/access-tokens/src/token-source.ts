@@ -24,10 +24,10 @@ export interface TokenSource {
   obtainToken(): Promise<TokenAnswer>;
 
   /** Another token to try after the service has refused one; null if there is none. */
-  replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null>;
+  replaceToken(refused: string, status: 401 | 403): Promise<TokenAnswer | null>;
 
   /** Aborts a renewal in progress. */
-  close(): Promise<void>;
+  closeTokenSource(): Promise<void>;
 }
 
 /** A request that is made with a token. */
@@ -73,7 +73,7 @@ export async function callWithToken<A extends { kind: string; status?: number | 
   const answer = await send(sent);
   if (answer.kind !== 'unauthorised') return answer;
   const status = answer.status === 403 ? 403 : 401;
-  const other = await inTime(() => tokens.replace(sent, status));
+  const other = await inTime(() => tokens.replaceToken(sent, status));
   // a 403 may concern the request alone, even while no other token can be obtained
   if (other === null || (other.kind !== 'token' && status === 403)) return answer;
   if (other.kind !== 'token') return without(other);
@@ -102,7 +102,7 @@ export function fixedTokenSource(text: string): TokenSource {
   return {
     currentToken: () => (why === undefined ? token : undefined),
     obtainToken: () => Promise.resolve(answer),
-    replace: () => Promise.resolve(null),
-    close: () => Promise.resolve(),
+    replaceToken: () => Promise.resolve(null),
+    closeTokenSource: () => Promise.resolve(),
   };
 }

@@ -26,8 +26,10 @@ export class Clock {
   }
 
   /** The plant's time at a real one, both in epoch milliseconds. */
-  atMs(realMs: number): number {
-    return this.speed === 1 ? realMs : this.originMs + (realMs - this.originMs) * this.speed;
+  atMs(monotonicRealMs: number): number {
+    return this.speed === 1
+      ? monotonicRealMs
+      : this.originMs + (monotonicRealMs - this.originMs) * this.speed;
   }
 
   /** Epoch seconds, rounded down. */

@@ -160,7 +160,7 @@ describe('the login', () => {
     });
     const call = client.getMachineInfo();
     await asked;
-    await client.close();
+    await client.closeConnections();
     expect(await call).toMatchObject({
       kind: 'retry',
       error: { message: expect.stringContaining('no access token') as string },

@@ -259,8 +259,8 @@ export class MachineCloudClient {
   }
 
   /** Waits for calls in flight (each has its deadline), then closes every connection; gives up a login. */
-  async close(): Promise<void> {
-    await Promise.all([this.transport.close(), this.tokens.close()]);
+  async closeConnections(): Promise<void> {
+    await Promise.all([this.transport.drainConnections(), this.tokens.closeTokenSource()]);
   }
 
   private call<T>(

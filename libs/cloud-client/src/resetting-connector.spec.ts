@@ -31,7 +31,7 @@ describe('a connection', () => {
   });
 
   afterEach(async () => {
-    await client.close();
+    await client.closeConnections();
     server.close();
     await once(server, 'close');
   });
@@ -69,7 +69,7 @@ describe('a connection', () => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n[');
     expect(await call).toMatchObject({ kind: 'retry', error: { code: 'timeout' } });
     expect((await arrived).end).toBe('ECONNRESET');
-    await hasty.close();
+    await hasty.closeConnections();
   });
 
   it('is closed in order when it has been idle for as long as the service keeps it', async () => {

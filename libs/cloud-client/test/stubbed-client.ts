@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   // one may have been closed by its test
-  await Promise.allSettled(clients.map((each) => each.close()));
+  await Promise.allSettled(clients.map((each) => each.closeConnections()));
   await service.stop();
   logs.release();
 });

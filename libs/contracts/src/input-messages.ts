@@ -21,14 +21,14 @@ import {
   wholeNumber,
 } from './message-fields.js';
 import {
-  isOver,
+  isFinishedStatus,
   type OperationChange,
   ORDER_STATUSES,
   type OrderChange,
   type OrderSnapshot,
   type OrderStatus,
 } from './orders.js';
-import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
+import { withMachineId, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
 /** An invalid entry of a message; machineId is null when it is unreadable. */
 interface WorkOrderListFault {
@@ -88,7 +88,7 @@ export function refuseIssuedAhead(
 
 function oneMachine(message: JsonObject): Parsed<WorkOrderListMessage> {
   const assignment = readFields<WorkOrderAssignment>(ASSIGNMENT, message);
-  if (!assignment.ok) return naming(assignment, readableMachineId(message));
+  if (!assignment.ok) return withMachineId(assignment, readableMachineId(message));
   return parsed({ assignments: [assignment.value], faults: [] });
 }
 
@@ -170,7 +170,7 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const fields = readFields<OrderFields<OrderSnapshot>>(SNAPSHOT_FIELDS, json);
   if (!fields.ok) return fields;
   const { orderId, changedAt, status, operations: given } = fields.value;
-  if (given === undefined && !isOver(status))
+  if (given === undefined && !isFinishedStatus(status))
     return rejected('invalid-message', 'operations is missing');
   const operations = readOperations(orderId, given ?? [], (entry, path) => {
     const operation = readFields<OperationChange>(OPERATION_FIELDS, entry, path);
@@ -270,7 +270,7 @@ export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
   if (!json.ok) return json;
   const fields = readFields<ReasonFields>(REASON_FIELDS, json.value);
   const reason = fields.ok ? toReason(fields.value) : fields;
-  return reason.ok ? reason : naming(reason, readableMachineId(json.value));
+  return reason.ok ? reason : withMachineId(reason, readableMachineId(json.value));
 }
 
 function toReason(fields: ReasonFields): Parsed<DowntimeReason> {

@@ -78,7 +78,7 @@ export const ORDER_STATUSES = [
 
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-export function isOver(status: OrderStatus): boolean {
+export function isFinishedStatus(status: OrderStatus): boolean {
   return status === 'completed' || status === 'cancelled';
 }
 

@@ -54,7 +54,7 @@ export function rejected(code: RejectionCode, detail: string): Refused {
 }
 
 /** Adds the machine at fault to a refusal, where its id could be read. */
-export function naming(refused: Refused, machineId: string | undefined): Refused {
+export function withMachineId(refused: Refused, machineId: string | undefined): Refused {
   if (machineId === undefined) return refused;
   return { ok: false, rejection: { ...refused.rejection, machineId } };
 }

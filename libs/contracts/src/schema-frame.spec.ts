@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { openEnvelope } from './envelope.js';
-import { framed, schemaFrameOf, withoutFrame } from './schema-frame.js';
+import { frameJson, schemaFrameOf, withoutFrame } from './schema-frame.js';
 import { parseWorkOrderLists } from './input-messages.js';
 
 const LIST = '{"machineId":"M-1","workingOrders":["4711"]}';
@@ -8,7 +8,7 @@ const GUID = '0123456789abcdef0123456789abcdef';
 
 describe('a value in the frame of a schema registry', () => {
   it('is read without a registry where its payload is JSON', () => {
-    const envelope = openEnvelope({ value: framed(7, LIST), headers: [['message-id', 'a']] });
+    const envelope = openEnvelope({ value: frameJson(7, LIST), headers: [['message-id', 'a']] });
 
     expect(envelope).toMatchObject({
       ok: true,
@@ -20,7 +20,7 @@ describe('a value in the frame of a schema registry', () => {
   it('may carry a CloudEvent in structured mode', () => {
     const event = { specversion: '1.0', id: 'e-1', source: '/erp', type: 't', data: { a: 1 } };
     const envelope = openEnvelope({
-      value: framed(1, JSON.stringify(event)),
+      value: frameJson(1, JSON.stringify(event)),
       headers: [['content-type', 'application/cloudevents+json']],
     });
 
@@ -29,9 +29,9 @@ describe('a value in the frame of a schema registry', () => {
   });
 
   it.each([
-    ['Avro', framed(100_001, '\u0006M-1'), 'schema id 100001'],
-    ['nothing', framed(1, ''), 'schema id 1'],
-    ['Protobuf', framed(4_294_967_295, '\0\n\u0003M-1'), 'id 4294967295'],
+    ['Avro', frameJson(100_001, '\u0006M-1'), 'schema id 100001'],
+    ['nothing', frameJson(1, ''), 'schema id 1'],
+    ['Protobuf', frameJson(4_294_967_295, '\0\n\u0003M-1'), 'id 4294967295'],
   ])('is refused without a registry where it carries %s', (_, value, schema) => {
     const envelope = openEnvelope({ value, headers: [] });
 
@@ -43,7 +43,7 @@ describe('a value in the frame of a schema registry', () => {
   });
 
   it('is refused by the reader of its JSON where the JSON is invalid', () => {
-    const envelope = openEnvelope({ value: framed(7, '{"machineId":'), headers: [] });
+    const envelope = openEnvelope({ value: frameJson(7, '{"machineId":'), headers: [] });
 
     expect(envelope.ok && parseWorkOrderLists(envelope.value.body)).toMatchObject({
       rejection: { code: 'invalid-json' },
@@ -58,7 +58,7 @@ describe('a value in the frame of a schema registry', () => {
 
   it('is made from JSON, which is read back', () => {
     const text = '{"detail":"Größe"}';
-    const value = framed(0xfedc_ba98, text);
+    const value = frameJson(0xfedc_ba98, text);
     expect(value.subarray(0, 5)).toEqual(Buffer.from('00fedcba98', 'hex'));
     expect(withoutFrame(value).toString()).toBe(text);
     for (const plain of [text, '', '7']) {

@@ -49,7 +49,7 @@ function openFrame(bytes: Buffer): SchemaFrame | undefined {
 }
 
 /** Puts JSON into the frame of its schema. */
-export function framed(schemaId: number, json: string): Buffer {
+export function frameJson(schemaId: number, json: string): Buffer {
   const value = Buffer.allocUnsafe(ID_FRAME_BYTES + Buffer.byteLength(json));
   value[0] = BY_ID;
   value.writeUInt32BE(schemaId, 1);

@@ -18,9 +18,9 @@ describe('CallSlots', () => {
   it('gives a free slot at once, unless others wait for one', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
-    slots.pause();
+    slots.pauseCalls();
     expect(slots.tryAcquire()).toBe(false);
-    slots.resume();
+    slots.resumeCalls();
     expect([slots.tryAcquire(), slots.tryAcquire(), slots.tryAcquire()]).toEqual([
       true,
       true,
@@ -58,7 +58,7 @@ describe('CallSlots', () => {
           const started: number[] = [];
           let most = 0;
           const results = tasksThatFail.map((fails, index) =>
-            slots.run(async () => {
+            slots.runTask(async () => {
               started.push(index);
               most = Math.max(most, slots.underWay);
               await scheduler.schedule(Promise.resolve());
@@ -87,12 +87,12 @@ describe('CallSlots', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     ask('a');
-    slots.pause();
+    slots.pauseCalls();
     ask('b', 'c');
     slots.release();
-    slots.wake();
+    slots.recheckCondition();
     expect(given).toEqual(['a']);
-    slots.resume();
+    slots.resumeCalls();
     expect(given).toEqual(['a', 'b', 'c']);
   });
 
@@ -107,28 +107,28 @@ describe('CallSlots', () => {
     slots.release();
     expect(given).toEqual(['a']);
     mayBegin = true;
-    slots.wake();
+    slots.recheckCondition();
     expect(given).toEqual(['a', 'b']);
   });
 
   it('checks the condition before each call, even of calls that are served together', () => {
     const slots = new CallSlots(5);
     const { given, ask } = askers(slots);
-    slots.pause();
+    slots.pauseCalls();
     ask('a', 'b', 'c');
     slots.allowWhile(() => given.length < 2);
-    slots.resume();
+    slots.resumeCalls();
     expect(given).toEqual(['a', 'b']);
   });
 
   it('resolves when no call is under way any more, although others wait', async () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
-    await slots.idle();
+    await slots.whenNoCalls();
     ask('a', 'b', 'c');
-    slots.pause();
+    slots.pauseCalls();
     const log: string[] = [];
-    const idle = slots.idle().then(() => log.push('idle'));
+    const idle = slots.whenNoCalls().then(() => log.push('idle'));
     slots.release();
     await nextTurn();
     log.push('one is left');
@@ -141,7 +141,7 @@ describe('CallSlots', () => {
   it('resolves for all that wait for it', async () => {
     const slots = new CallSlots(1);
     askers(slots).ask('a');
-    const waiting = [slots.idle(), slots.idle()];
+    const waiting = [slots.whenNoCalls(), slots.whenNoCalls()];
     slots.release();
     await Promise.all(waiting);
   });
@@ -150,9 +150,9 @@ describe('CallSlots', () => {
     const slots = new CallSlots(1);
     const { objection } = slots.permit;
     expect(objection()).toBeUndefined();
-    slots.pause();
+    slots.pauseCalls();
     expect(objection()).toBeInstanceOf(Error);
-    slots.resume();
+    slots.resumeCalls();
     expect(objection()).toBeUndefined();
     slots.allowWhile(() => false);
     expect(objection()).toBeInstanceOf(Error);
@@ -162,10 +162,10 @@ describe('CallSlots', () => {
     const slots = new CallSlots(2);
     const before = slots.permit.signal;
     expect(before.aborted).toBe(false);
-    slots.cutOff(new Error('the partition may go'));
+    slots.cutOffCalls(new Error('the partition may go'));
     expect(before.reason).toEqual(new Error('the partition may go'));
     expect(slots.permit.signal.aborted).toBe(false);
-    slots.cutOff(new Error('again'));
+    slots.cutOffCalls(new Error('again'));
     expect(before.reason).toEqual(new Error('the partition may go'));
   });
 
@@ -209,11 +209,11 @@ describe('CallSlots', () => {
     it('does not wait for calls without a turn, and returns a turn that comes while paused', async () => {
       const { given, ask } = askers(slots);
       ask('a');
-      slots.pause();
-      await slots.idle();
+      slots.pauseCalls();
+      await slots.whenNoCalls();
       await turnComes();
       expect([given, returned, come.length]).toEqual([[], 1, 0]);
-      slots.resume();
+      slots.resumeCalls();
       await turnComes();
       expect(given).toEqual(['a']);
     });

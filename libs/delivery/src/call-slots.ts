@@ -48,7 +48,7 @@ export class Semaphore {
     this.serve();
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
+  async runTask<T>(task: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => this.acquire(resolve));
     try {
       return await task();
@@ -117,32 +117,32 @@ export class CallSlots extends Semaphore {
     this.release();
   }
 
-  pause(): void {
+  pauseCalls(): void {
     this.isPaused = true;
   }
 
-  resume(): void {
+  resumeCalls(): void {
     this.isPaused = false;
     this.serve();
   }
 
-  /** Sets a condition, checked before each call begins and again before it is sent; {@link wake} reports its change. */
+  /** Sets a condition, checked before each call begins and again before it is sent; {@link recheckCondition} reports its change. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }
 
-  wake(): void {
+  recheckCondition(): void {
     this.serve();
   }
 
-  cutOff(reason: Error): void {
+  cutOffCalls(reason: Error): void {
     this.calls.abort(reason);
     this.calls = new AbortController();
     this.permit = { ...this.permit, signal: this.calls.signal };
   }
 
   /** Resolves once no call is under way. */
-  idle(): Promise<void> {
+  whenNoCalls(): Promise<void> {
     if (this.underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.whenIdle.push(resolve));
   }

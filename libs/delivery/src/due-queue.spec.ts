@@ -17,14 +17,14 @@ describe('DueQueue', () => {
         const waiting: Item[] = [];
         for (const [name, dueMs] of all.entries()) {
           if (dueMs === null) {
-            const taken = queue.take();
+            const taken = queue.takeEarliest();
             const earliest = [...waiting].sort(byTime)[0];
             expect(taken?.dueMs).toBe(earliest?.dueMs);
             if (taken === undefined) continue;
             expect(waiting.splice(waiting.indexOf(taken), 1)).toEqual([taken]);
           } else {
             const item = { dueMs, name };
-            queue.add(dueMs, item);
+            queue.addItem(dueMs, item);
             waiting.push(item);
           }
           expect(queue.size).toBe(waiting.length);

@@ -18,7 +18,7 @@ export class DueQueue<T> {
     return due;
   }
 
-  add(dueMs: number, item: T): void {
+  addItem(dueMs: number, item: T): void {
     let index = this.size;
     this.earliestMs = Math.min(this.earliestMs, dueMs);
     this.times.push(dueMs);
@@ -32,7 +32,7 @@ export class DueQueue<T> {
   }
 
   /** Removes and returns the item due at {@link earliestMs}; undefined when empty. */
-  take(): T | undefined {
+  takeEarliest(): T | undefined {
     if (this.size === 0) return undefined;
     this.swap(0, this.size - 1);
     this.times.pop();

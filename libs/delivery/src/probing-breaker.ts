@@ -26,18 +26,18 @@ export abstract class ProbingBreaker {
     return this.open && !this.isProbing ? this.nextProbeAtMs : undefined;
   }
 
-  admits(nowMs: number): boolean {
+  admitsCallAt(nowMs: number): boolean {
     return !this.open || (!this.isProbing && nowMs >= this.nextProbeAtMs);
   }
 
   /** Records the begin of an admitted call; returns whether it is a probe. */
-  callBegins(): boolean {
+  beginCall(): boolean {
     this.isProbing = this.open;
     return this.isProbing;
   }
 
   /** The probe was not made or proves nothing: another may begin at once. */
-  probeWasVoid(): void {
+  voidProbe(): void {
     this.isProbing = false;
   }
 
@@ -50,7 +50,7 @@ export abstract class ProbingBreaker {
     this.nextProbeAtMs = nowMs + Math.max(LEAST_PROBE_WAIT_MS, waitMs, leastMs);
   }
 
-  protected close(): void {
+  protected closeBreaker(): void {
     this.open = false;
     this.isProbing = false;
     this.probes = 0;

@@ -12,7 +12,7 @@ describe('ErpClient', () => {
 
   afterEach(async () => {
     for (const each of opened.splice(0).reverse()) {
-      if (each instanceof ErpClient) await each.close();
+      if (each instanceof ErpClient) await each.closeConnections();
       else {
         each.closeAllConnections();
         await new Promise((resolve) => each.close(resolve));
@@ -39,7 +39,7 @@ describe('ErpClient', () => {
   const asking = async (
     listener: RequestListener,
     more: Partial<ErpClientOptions> = {},
-  ): Promise<ErpAnswer> => clientOf(await serve(listener), more).get('/orders/1', never);
+  ): Promise<ErpAnswer> => clientOf(await serve(listener), more).getDocument('/orders/1', never);
   const status = (code: number, headers: Record<string, string> = {}): RequestListener => {
     return (_, response) => response.writeHead(code, headers).end('{"order":"1"}');
   };
@@ -186,12 +186,12 @@ describe('ErpClient', () => {
     const origin = await serve((_, response) => {
       response.write('{', () => begun.abort(new Error('the partition is revoked')));
     });
-    const answer = clientOf(origin).get('/', begun.signal);
+    const answer = clientOf(origin).getDocument('/', begun.signal);
     await expect(answer).rejects.toThrow('the partition is revoked');
   });
 
   it('gives a retry without the secret if no server listens', async () => {
-    const answer = await clientOf('http://127.0.0.1:1').get('/', never);
+    const answer = await clientOf('http://127.0.0.1:1').getDocument('/', never);
     expect(answer).toMatchObject({ kind: 'retry', status: null, afterMs: null });
     expect(JSON.stringify(answer)).not.toContain(SECRET);
   });
@@ -209,8 +209,8 @@ describe('ErpClient', () => {
     });
     const credentials = { kind: 'oauth', tokenUrl, clientId: 'id', clientSecret: SECRET } as const;
     const client = clientOf(origin, { credentials });
-    expect(await client.get('/', never)).toMatchObject({ kind: 'document' });
-    expect(await client.get('/', never)).toMatchObject({ kind: 'document' });
+    expect(await client.getDocument('/', never)).toMatchObject({ kind: 'document' });
+    expect(await client.getDocument('/', never)).toMatchObject({ kind: 'document' });
     expect(issued).toBe(2);
   });
 });

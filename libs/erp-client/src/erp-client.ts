@@ -73,7 +73,7 @@ export class ErpClient {
    * @param path from the root of the host, with its query
    * @throws the signal's reason once that aborts, and nothing else
    */
-  async get(
+  async getDocument(
     path: string,
     signal: AbortSignal,
     more: Readonly<Record<string, string>> = {},
@@ -93,8 +93,8 @@ export class ErpClient {
   }
 
   /** Closes the connections; requests in flight fail. */
-  async close(): Promise<void> {
-    await Promise.all([this.transport.destroy(), this.tokens?.close()]);
+  async closeConnections(): Promise<void> {
+    await Promise.all([this.transport.destroyConnections(), this.tokens?.closeTokenSource()]);
   }
 
   private async send(

@@ -4,14 +4,14 @@ export {
   EquipmentMap,
   equipmentMapFormat,
   parseEquipmentMap,
-  parseEquipmentMapAside,
+  parseEquipmentMapAsync,
 } from './equipment/equipment-map.js';
 export {
   type Evaluation,
   type EvaluationRequest,
   type Expressions,
   type MappingEntry,
-  matches,
+  matchesPattern,
   OrderMapping,
   parseOrderMapping,
 } from './mapping/order-mapping.js';

@@ -51,7 +51,7 @@ describe('a document of an ERP', () => {
   const mapping = new OrderMapping(MAPPED.mapping, new BoundedExpressions());
 
   afterAll(() => {
-    mapping.close();
+    mapping.closeExpressions();
   });
 
   it.each([

@@ -42,7 +42,7 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   try {
     return await orders.readWithMapping(document, { timeZone });
   } finally {
-    orders.close();
+    orders.closeExpressions();
   }
 }
 

@@ -16,7 +16,7 @@ const evaluate = (expressions: BoundedExpressions, expression: string, input: un
 const faultOf = (evaluation: Evaluation): string => (evaluation.ok ? 'none' : evaluation.fault);
 
 afterEach(() => {
-  for (const expressions of opened.splice(0)) expressions.close();
+  for (const expressions of opened.splice(0)) expressions.closeEvaluator();
 });
 
 /** Counts the turns of the event loop while a task runs. */
@@ -197,7 +197,7 @@ describe('a process that ends by itself', () => {
     const ended = expect(evaluation).rejects.toThrow('no longer evaluated');
     do await new Promise(setImmediate);
     while (starts() < 1);
-    expressions.close();
+    expressions.closeEvaluator();
 
     await ended;
   });
@@ -219,7 +219,7 @@ describe('closing', () => {
     ];
     // until the first has been sent to the process
     await new Promise(setImmediate);
-    expressions.close();
+    expressions.closeEvaluator();
 
     for (const evaluation of evaluations) {
       await expect(evaluation).rejects.toThrow('no longer evaluated');

@@ -42,7 +42,7 @@ export class BoundedExpressions implements Expressions {
     return evaluation;
   }
 
-  close(): void {
+  closeEvaluator(): void {
     this.closing.abort(new Error('expressions are no longer evaluated'));
     this.evaluator?.kill();
   }

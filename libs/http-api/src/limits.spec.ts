@@ -3,23 +3,23 @@ import { RateLimit } from './limits.js';
 describe('a rate limit', () => {
   it('allows a burst, then a rate per second, for each sender', () => {
     const limit = new RateLimit(10, 2);
-    expect(limit.take('a', 10, { nowMs: 0 })).toBe(0);
-    expect(limit.take('a', 3, { nowMs: 0 })).toBe(2);
-    expect(limit.take('b', 3, { nowMs: 0 })).toBe(0);
-    expect(limit.take('a', 3, { nowMs: 1500 })).toBe(0);
-    expect(limit.take('a', 1, { nowMs: 1500 })).toBe(1);
+    expect(limit.takeTokens('a', 10, { nowMs: 0 })).toBe(0);
+    expect(limit.takeTokens('a', 3, { nowMs: 0 })).toBe(2);
+    expect(limit.takeTokens('b', 3, { nowMs: 0 })).toBe(0);
+    expect(limit.takeTokens('a', 3, { nowMs: 1500 })).toBe(0);
+    expect(limit.takeTokens('a', 1, { nowMs: 1500 })).toBe(1);
   });
 
   it('allows more than a burst when the bucket is full', () => {
     const limit = new RateLimit(10, 2);
-    expect(limit.take('a', 20, { nowMs: 0 })).toBe(0);
-    expect(limit.take('a', 1, { nowMs: 0 })).toBe(6);
+    expect(limit.takeTokens('a', 20, { nowMs: 0 })).toBe(0);
+    expect(limit.takeTokens('a', 1, { nowMs: 0 })).toBe(6);
   });
 
   it('counts a bucket as full from which the same request has taken', () => {
     const limit = new RateLimit(10, 2);
-    expect(limit.take('a', 1, { nowMs: 0 })).toBe(0);
-    expect(limit.take('a', 19, { taken: 1, nowMs: 0 })).toBe(0);
-    expect(limit.take('a', 1, { nowMs: 0 })).toBe(6);
+    expect(limit.takeTokens('a', 1, { nowMs: 0 })).toBe(0);
+    expect(limit.takeTokens('a', 19, { taken: 1, nowMs: 0 })).toBe(0);
+    expect(limit.takeTokens('a', 1, { nowMs: 0 })).toBe(6);
   });
 });

@@ -43,7 +43,7 @@ export class RateLimit {
    * Takes tokens; returns 0, or the seconds until they are available. A count above the burst needs a full bucket
    * only, less the tokens `taken` before for the same request.
    */
-  take(sender: string, count: number, { taken = 0, nowMs = realNowMs() } = {}): number {
+  takeTokens(sender: string, count: number, { taken = 0, nowMs = realNowMs() } = {}): number {
     const { tokens: before, atMs } = this.buckets.get(sender) ?? {
       tokens: this.burst,
       atMs: nowMs,

@@ -52,7 +52,7 @@ export class HttpTransport {
   async exchange(
     request: HttpRequest,
     caller?: HttpCaller,
-    span?: { end(status: HttpCall['status']): void },
+    span?: { endSpan(status: HttpCall['status']): void },
   ): Promise<Exchange> {
     const { timeoutMs, onCall } = this.options;
     const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
@@ -69,7 +69,7 @@ export class HttpTransport {
     } finally {
       const { operation } = request;
       onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
-      span?.end(status);
+      span?.endSpan(status);
     }
   }
 
@@ -82,12 +82,12 @@ export class HttpTransport {
   }
 
   /** Waits for requests in flight, then closes every connection. */
-  async close(): Promise<void> {
+  async drainConnections(): Promise<void> {
     await this.pool.close();
   }
 
   /** Closes every connection; requests in flight fail. */
-  async destroy(): Promise<void> {
+  async destroyConnections(): Promise<void> {
     await this.pool.destroy();
   }
 }

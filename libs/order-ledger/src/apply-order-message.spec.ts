@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import {
-  isOver,
+  isFinishedStatus,
   type OperationChange,
   ORDER_STATUSES,
   type OrderChange,
@@ -347,7 +347,7 @@ describe('a change of an unknown order', () => {
         const known = begun.kind === 'applied' ? begun.order : undefined;
         const next = change({ changedAt: 102, operations: [operation('next')] });
         const { status, operations } = orderAfter(applyOrderMessage(known, next));
-        expect(isOver(status)).toBe(false);
+        expect(isFinishedStatus(status)).toBe(false);
         expect(operations).toContainEqual(operation('next'));
       }),
     );

@@ -1,6 +1,6 @@
 import {
   isOlderVersion,
-  isOver,
+  isFinishedStatus,
   type OperationChange,
   operationIdAt,
   type OrderChange,
@@ -85,9 +85,12 @@ function mergeChange(known: OrderSnapshot, change: OrderChange): OrderApplicatio
 
 /** Whether work is to be done again, and no operation is known that could be. */
 function isWithoutWork(known: OrderSnapshot, change: OrderChange, after: OrderSnapshot): boolean {
-  if (isOver(after.status) || after.operations.length > 0) return false;
+  if (isFinishedStatus(after.status) || after.operations.length > 0) return false;
   const { operations = [] } = change;
-  return isOver(known.status) || operations.some((each) => !isOver(each.status ?? after.status));
+  return (
+    isFinishedStatus(known.status) ||
+    operations.some((each) => !isFinishedStatus(each.status ?? after.status))
+  );
 }
 
 function beginOrder(change: OrderChange): OrderApplication {
@@ -95,21 +98,22 @@ function beginOrder(change: OrderChange): OrderApplication {
   const { orderId, changedAt } = change;
   const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
   const result = mergeChange(nothing, change);
-  if (isOver(status) || result.kind !== 'applied' || hasWorkLeft(result.order)) return result;
+  if (isFinishedStatus(status) || result.kind !== 'applied' || hasWorkLeft(result.order))
+    return result;
   return namesOnlyDone(change)
     ? { kind: 'nothing-left', order: result.order }
     : { kind: 'unknown-order' };
 }
 
 function hasWorkLeft({ operations }: OrderSnapshot): boolean {
-  return operations.some(({ status }) => !isOver(status));
+  return operations.some(({ status }) => !isFinishedStatus(status));
 }
 
 /** Whether the change names only operations that are done. The order is not finished by them: there may be others. */
 function namesOnlyDone({ operations = [] }: OrderChange): boolean {
   return (
     operations.length > 0 &&
-    operations.every(({ status }) => status !== undefined && isOver(status))
+    operations.every(({ status }) => status !== undefined && isFinishedStatus(status))
   );
 }
 
@@ -205,14 +209,14 @@ function operationsUnderStatus(
 ): OrderOperation[] {
   const doPlannedFollow = !wasReleased(known);
   return known.operations.map((operation) =>
-    operation.status === 'planned' && !doPlannedFollow && !isOver(status)
+    operation.status === 'planned' && !doPlannedFollow && !isFinishedStatus(status)
       ? operation
       : { ...operation, status: statusUnder(operation.status, status) },
   );
 }
 
 function statusUnder(operation: OrderStatus, order: OrderStatus): OrderStatus {
-  if (isOver(operation)) return operation;
+  if (isFinishedStatus(operation)) return operation;
   switch (order) {
     case 'completed':
     case 'cancelled':

@@ -1,5 +1,5 @@
 import {
-  isOver,
+  isFinishedStatus,
   type OrderMessage,
   type OrderOperation,
   type OrderSnapshot,
@@ -57,7 +57,7 @@ export function toKnownOrder(
 }
 
 function asDone(operation: OrderOperation, ofOrder: OrderStatus): OrderOperation {
-  return isOver(operation.status) ? operation : { ...operation, status: ofOrder };
+  return isFinishedStatus(operation.status) ? operation : { ...operation, status: ofOrder };
 }
 
 /** Whether the order has a time that no clock can have shown yet, which earlier versions accepted. */
@@ -85,7 +85,7 @@ export function isFinished({
   status,
   operations,
 }: Pick<OrderSnapshot, 'status' | 'operations'>): boolean {
-  return isOver(status) || operations.every((each) => isOver(each.status));
+  return isFinishedStatus(status) || operations.every((each) => isFinishedStatus(each.status));
 }
 
 /** An order as stored, without field names, which would take more space than the values. */

@@ -16,7 +16,10 @@ describe('the preview of a document', () => {
     const status = { ManufacturingOrder: '4711', OrderIsLocked: 'X' };
     const whole = { ...status, to_ProductionOrderOperation: operations };
     const body = Buffer.from(JSON.stringify([whole, ...Array<object>(2000).fill(status)]));
-    const none = { evaluate: () => Promise.reject(new Error('none')), close: () => undefined };
+    const none = {
+      evaluate: () => Promise.reject(new Error('none')),
+      closeEvaluator: () => undefined,
+    };
     const mapping = new OrderMapping([], none);
     const document = { contentType: null, body, recordedAt: 1_700_000_000 };
     const previewed = await new OrderPreview(erp, mapping).previewDocument(document);

@@ -79,7 +79,7 @@ export class RegistryRequests {
   }
 
   closeConnections(): Promise<void> {
-    return this.transport.destroy();
+    return this.transport.destroyConnections();
   }
 
   private async exchange(

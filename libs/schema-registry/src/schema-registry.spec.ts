@@ -50,7 +50,7 @@ describe('a schema registry', () => {
   });
 
   afterEach(async () => {
-    await registry.close();
+    await registry.closeRegistry();
     await service.stop();
   });
 
@@ -202,7 +202,7 @@ describe('a schema registry', () => {
   ])('has messages wait while it %s', async (_, given) => {
     answers['/schemas/ids/7'] = { body: LONG };
     if (given === 'hang') {
-      await registry.close();
+      await registry.closeRegistry();
       registry = new SchemaRegistry(options, { ...TIMINGS, timeoutMs: 500 });
     }
     fault = given;
@@ -212,12 +212,12 @@ describe('a schema registry', () => {
     });
     await failures(2);
     expect(isRead).toBe(false);
-    expect(registry.problem).toContain('messages wait for their schemas: ');
-    expect(registry.problem).not.toContain('c2U=');
+    expect(registry.waitReason).toContain('messages wait for their schemas: ');
+    expect(registry.waitReason).not.toContain('c2U=');
     expect(registry.lastFailure?.why).toContain('schema registry: ');
     fault = undefined;
     await expect(reading).resolves.toBe('7');
-    expect(registry.problem).toBeUndefined();
+    expect(registry.waitReason).toBeUndefined();
   });
 
   it.each<[string, string | undefined, Answer | 'hang' | undefined]>([
@@ -255,18 +255,18 @@ describe('a schema registry', () => {
       fault = { status: 503 };
       const registering = register();
       await failures(2);
-      expect(registry.problem).toBe('messages wait for their schemas: HTTP 503');
+      expect(registry.waitReason).toBe('messages wait for their schemas: HTTP 503');
       fault = undefined;
       answers[SUBJECT] = { body: { id: 7 } };
       await expect(registering).resolves.toBe(7);
-      expect(registry.problem).toBeUndefined();
+      expect(registry.waitReason).toBeUndefined();
     });
 
     it('which the login is not allowed to register', async () => {
       answers[`${SUBJECT}/versions`] = { status: 403 };
       const registering = register();
       await failures(1);
-      expect(registry.problem).toBe(
+      expect(registry.waitReason).toBe(
         `messages wait for their schemas: HTTP 403 to POST ${SUBJECT}/versions`,
       );
       answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
@@ -278,12 +278,12 @@ describe('a schema registry', () => {
       answers[`${SUBJECT}/versions`] = { status: 409, body: { error_code: 409, message } };
       const registering = register();
       while (registry.totals.refused < 2) await realDelayMs(5);
-      expect(registry.problem).toBe(
+      expect(registry.waitReason).toBe(
         'the registry refuses the schema of plant.outcomes-value: HTTP 409 (409): incompatible: PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL',
       );
       answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
       await expect(registering).resolves.toBe(7);
-      expect(registry.problem).toBeUndefined();
+      expect(registry.waitReason).toBeUndefined();
     });
 
     it('which are no longer awaited when the bridge stops', async () => {
@@ -339,7 +339,7 @@ describe('a schema registry', () => {
     await failures(1);
     revoked.abort(new Error('revoked'));
     await expect(reading).rejects.toThrow('revoked');
-    await registry.close();
+    await registry.closeRegistry();
     await expect(other).rejects.toThrow('stopping');
     await ends;
   });

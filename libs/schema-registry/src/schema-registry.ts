@@ -5,7 +5,7 @@ import {
   carriesJson,
   describeSchema,
   field,
-  framed,
+  frameJson,
   FRAMED_OUTPUTS,
   type FramedMessage,
   type FramedOutput,
@@ -82,7 +82,7 @@ export class SchemaRegistry {
   }
 
   /** Why messages or outputs wait for the registry, as text; undefined while none do. */
-  get problem(): string | undefined {
+  get waitReason(): string | undefined {
     if (this.refusal !== undefined) return this.refusal;
     return this.outage && `messages wait for their schemas: ${this.outage.why}`;
   }
@@ -154,7 +154,7 @@ export class SchemaRegistry {
     this.logger.error({ msg: 'output schema refused, nothing is published', subject, why, remedy });
   }
 
-  async close(): Promise<void> {
+  async closeRegistry(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.requests.closeConnections();
   }
@@ -405,7 +405,7 @@ export class OutputFrames {
     if (!this.topics.has(topic)) return json;
     const id = this.ids.get(topic);
     if (id === undefined) throw new Error(`the schema of ${topic} is not registered`);
-    return framed(id, json);
+    return frameJson(id, json);
   }
 }
 

@@ -169,7 +169,7 @@ export class OpenTelemetryTracing implements Tracing {
     return !isParentBased || (flagsOf(parent) & TraceFlags.SAMPLED) !== 0;
   }
 
-  close(): Promise<void> {
+  closeTracing(): Promise<void> {
     return this.provider.shutdown();
   }
 }
@@ -195,7 +195,7 @@ class RecordedSpan implements Span {
 class RecordedMessage extends RecordedSpan implements MessageSpan {
   private outcomes = 0;
 
-  outcome(outcome: string, machineId: string | null, code: string | null): void {
+  recordOutcome(outcome: string, machineId: string | null, code: string | null): void {
     const { span } = this;
     if (this.outcomes === MAX_OUTCOMES) return;
     this.outcomes += 1;
@@ -207,14 +207,14 @@ class RecordedMessage extends RecordedSpan implements MessageSpan {
     if (code !== null) this.setError(code);
   }
 
-  end(how: 'finished' | 'abandoned'): void {
+  endSpan(how: 'finished' | 'abandoned'): void {
     if (how === 'abandoned') this.setError(how);
     this.span.end();
   }
 }
 
 class RecordedRequest extends RecordedSpan implements RequestSpan {
-  end(status: number | string): void {
+  endSpan(status: number | string): void {
     if (typeof status === 'number') this.span.setAttribute(A.status, status);
     if (typeof status === 'string' || status >= 400) this.setError(String(status));
     this.span.end();
@@ -222,7 +222,7 @@ class RecordedRequest extends RecordedSpan implements RequestSpan {
 }
 
 class RecordedPoll extends RecordedSpan implements PollSpan {
-  end(events: number): void {
+  endSpan(events: number): void {
     this.span.setAttribute(A.events, events);
     this.span.end();
   }

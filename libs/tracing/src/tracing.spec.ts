@@ -34,7 +34,7 @@ async function tracingWith(sampler: TracingSettings['sampler']): Promise<Tracing
 const isMeasured = ({ context }: Span, of?: TraceContext): boolean =>
   context !== undefined && context.traceparent !== of?.traceparent;
 
-afterAll(() => Promise.all(open.map((tracing) => tracing.close())));
+afterAll(() => Promise.all(open.map((tracing) => tracing.closeTracing())));
 
 describe('tracing that records nothing', () => {
   it('propagates the context of a message, and of a single message to its request', () => {
@@ -110,9 +110,9 @@ describe('tracing with OpenTelemetry', () => {
 
   it('drops and counts spans that end while the queue is full', async () => {
     const tracing = await tracingWith({ ratio: 1, isParentBased: true });
-    for (let span = 0; span < 3000; span += 1) tracing.messageStarts(message()).end('finished');
+    for (let span = 0; span < 3000; span += 1) tracing.messageStarts(message()).endSpan('finished');
     expect(tracing.spans.dropped).toBeGreaterThan(0);
-    await tracing.close();
+    await tracing.closeTracing();
     const { exported, failed, dropped } = tracing.spans;
     expect(exported).toBe(0);
     expect(failed + dropped).toBe(3000);

@@ -10,20 +10,20 @@ export interface Span {
 /** Covers a message from its dispatch to its controller until its end is committed. */
 export interface MessageSpan extends Span {
   /** Records an outcome, once for each machine of the message. @param code of a rejection */
-  outcome(outcome: string, machineId: string | null, code: string | null): void;
-  end(how: 'finished' | 'abandoned'): void;
+  recordOutcome(outcome: string, machineId: string | null, code: string | null): void;
+  endSpan(how: 'finished' | 'abandoned'): void;
 }
 
 /** One HTTP request, to the service or to an ERP. */
 export interface RequestSpan extends Span {
   /** @param status of the answer, or the reason why no answer came */
-  end(status: number | string): void;
+  endSpan(status: number | string): void;
 }
 
 /** One poll of a machine: the requests for its state, and the publication of its changes. */
 export interface PollSpan extends Span {
   /** @param events number of published events */
-  end(events: number): void;
+  endSpan(events: number): void;
 }
 
 export interface TracedMessage {
@@ -66,18 +66,18 @@ export interface Tracing {
   pollStarts(machineId: string): PollSpan;
   readonly spans: SpanCounts;
   /** Delivers the ended spans, within a deadline. Never rejects. */
-  close(): Promise<void>;
+  closeTracing(): Promise<void>;
 }
 
 type AnySpan = MessageSpan & RequestSpan & PollSpan;
 
 const nothing = (): void => undefined;
 
-export const NO_SPAN: AnySpan = { context: undefined, outcome: nothing, end: nothing };
+export const NO_SPAN: AnySpan = { context: undefined, recordOutcome: nothing, endSpan: nothing };
 
 /** Propagates the context of a message unchanged, as W3C requires of participants that record no span. */
 export function propagateContext(context: TraceContext | undefined): AnySpan {
-  return context === undefined ? NO_SPAN : { context, outcome: nothing, end: nothing };
+  return context === undefined ? NO_SPAN : { context, recordOutcome: nothing, endSpan: nothing };
 }
 
 /** Records nothing. Propagates the context of a message to requests that are made for this message alone. */
@@ -87,5 +87,5 @@ export const NO_TRACING: Tracing = {
     propagateContext(causes.length === 1 ? causes[0]?.context : undefined),
   pollStarts: () => NO_SPAN,
   spans: { exported: 0, failed: 0, dropped: 0 },
-  close: () => Promise.resolve(),
+  closeTracing: () => Promise.resolve(),
 };

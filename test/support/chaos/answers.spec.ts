@@ -17,7 +17,7 @@ describe('the answers to messages', () => {
   const say = (type: string, messageId: string | null, machineId = 'A', orderId?: string): void => {
     const value = Buffer.from(JSON.stringify({ machineId, orderId, source: { messageId } }));
     const place = { topic: 'outcomes', partition: 0, offset: 0, key: null };
-    outcomes.add({ ...place, value, headers: { ce_type: Buffer.from(type) } });
+    outcomes.addRecord({ ...place, value, headers: { ce_type: Buffer.from(type) } });
   };
 
   it('are missing for messages without a final outcome', () => {

@@ -26,7 +26,7 @@ export class Chance {
   }
 
   /** True with the given probability from 0 to 1. */
-  is(probability: number): boolean {
+  happens(probability: number): boolean {
     return this.next() < probability;
   }
 }

@@ -60,7 +60,7 @@ export class ChaosPlant {
     for (const [topic, nodes] of Object.entries(placed)) {
       await kafka.topics.createPlaced(topic, ...nodes);
     }
-    await kafka.topics.create(partitions, ...TOPICS_OF_TESTS);
+    await kafka.topics.createMissing(partitions, ...TOPICS_OF_TESTS);
     return new ChaosPlant(kafka, sandbox, load, bridgeEnv, close);
   }
 

@@ -63,7 +63,7 @@ export async function happenByChance(
   };
   while (realNowMs() < begunMs + MINUTES * 60_000) {
     const [one, other] = [chance.pick(weighted), chance.pick(weighted)];
-    const isTogether = chance.is(TOGETHER) && one.kind !== other.kind;
+    const isTogether = chance.happens(TOGETHER) && one.kind !== other.kind;
     const delayMs = chance.upTo(2000);
     const ends = await Promise.allSettled([
       begin(one),

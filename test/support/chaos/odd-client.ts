@@ -32,10 +32,10 @@ export async function postOddly(
   body: string,
   chance: Chance,
 ): Promise<WholeAnswer | undefined> {
-  const pausesAmid = chance.is(0.15);
-  const leavesAmid = pausesAmid && chance.is(0.3);
+  const pausesAmid = chance.happens(0.15);
+  const leavesAmid = pausesAmid && chance.happens(0.3);
   const pauseMs = pausesAmid ? chance.upTo(LONGEST_PAUSE_MS) : 0;
-  const patienceMs = chance.is(0.1) ? chance.upTo(SHORT_PATIENCE_MS) : PATIENCE_MS;
+  const patienceMs = chance.happens(0.1) ? chance.upTo(SHORT_PATIENCE_MS) : PATIENCE_MS;
   const bytes = Buffer.from(body);
   const middle = bytes.length >> 1;
   const length = String(bytes.length);

@@ -107,20 +107,20 @@ describe('what a test reads', () => {
 
   it('fails the test at its next read, without a wait', async () => {
     const reader = new TopicReader();
-    reader.add({ ...record(LOST), ...place });
+    reader.addRecord({ ...record(LOST), ...place });
     expect(reader.records).toHaveLength(1);
 
-    reader.add({ ...record(LOST, { payload: { reason: 'lunch' } }), ...place });
+    reader.addRecord({ ...record(LOST, { payload: { reason: 'lunch' } }), ...place });
     expect(() => reader.records).toThrow(/reason must be equal to one of/);
     await expect(reader.find('a record', () => true)).rejects.toThrow(FinalFailure);
-    await expect(reader.take(1, 'record', () => true)).rejects.toThrow(/reason must be/);
+    await expect(reader.findAtLeast(1, 'record', () => true)).rejects.toThrow(/reason must be/);
   });
 
   it('may be anything on topics of other systems', () => {
     const reader = new TopicReader();
     const anything = { key: null, value: Buffer.from('{'), headers: {} };
-    reader.add({ topic: 'erp.work-order-lists.v1', ...anything, ...place });
-    reader.add({ topic: 'events', ...anything, ...place });
+    reader.addRecord({ topic: 'erp.work-order-lists.v1', ...anything, ...place });
+    reader.addRecord({ topic: 'events', ...anything, ...place });
     expect(reader.records).toHaveLength(2);
   });
 });

@@ -53,7 +53,7 @@ export function brokenLinks(records: readonly ReadRecord[]): string[] {
 /** Each period by its latest event, see {@link StandingPeriods.list}. */
 export function standingPeriods(records: readonly ReadRecord[]): PublishedPeriod[] {
   const standing = new StandingPeriods();
-  for (const record of records) standing.add(record);
+  for (const record of records) standing.applyEvent(record);
   return standing.list;
 }
 
@@ -62,7 +62,7 @@ export class StandingPeriods {
   private readonly standing = new Map<string, PublishedPeriod>();
 
   /** @throws Error when a correction names an event that is not current */
-  add(record: ReadRecord): void {
+  applyEvent(record: ReadRecord): void {
     const eventId = header(record, 'ce_id') ?? '';
     const type = header(record, 'ce_type');
     if (type !== STATE_EVENT_TYPES.changed && type !== STATE_EVENT_TYPES.corrected) return;

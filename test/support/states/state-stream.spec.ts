@@ -23,7 +23,7 @@ describe('the stream of states', () => {
           const bytes = (it: Buffer | string | null | undefined): Buffer | null =>
             typeof it === 'string' ? Buffer.from(it) : (it ?? null);
           const place = { topic, partition, offset: 0 };
-          reader.add({ ...place, key: bytes(key), value: bytes(value), headers });
+          reader.addRecord({ ...place, key: bytes(key), value: bytes(value), headers });
         }
         return Promise.resolve();
       },

@@ -115,7 +115,7 @@ export function settledFaults(
     standing.list.filter(({ startTime }) => startTime < until).map(rowOf);
   let [settledUntil, settled] = [-Infinity, [] as string[]];
   for (const [index, record] of records.entries()) {
-    standing.add(record);
+    standing.applyEvent(record);
     const before = JSON.stringify(settled);
     const now = JSON.stringify(rows(settledUntil));
     if (before !== now) {

@@ -41,7 +41,7 @@ export class ServiceBehindTls {
     const sandbox = await startSandbox();
     const gateway = await startServiceGateway(sandbox.control.url, identity);
     const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
-    await kafka.topics.create(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
+    await kafka.topics.createMissing(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
     return new ServiceBehindTls(kafka, sandbox, gateway, identity, caFile);
   }
 

@@ -10,6 +10,6 @@ export class EquipmentController {
   /** Work centres whose operations were dead-lettered as `unmapped-work-centre`. */
   @Get('unmapped')
   listUnmapped(): UnmappedWorkCentre[] {
-    return this.unmapped?.list() ?? [];
+    return this.unmapped?.listUnmapped() ?? [];
   }
 }

@@ -57,7 +57,7 @@ export class FlowsController {
     if (reason === undefined || by === undefined) {
       throw new BadRequestException(`${missing.join(' and ')} missing: ${PAUSE_BODY}`);
     }
-    const before = await orUnavailable(this.controls.pause(flow, reason, by));
+    const before = await orUnavailable(this.controls.pauseFlow(flow, reason, by));
     const since = this.controls.pauseOf(flow)?.since ?? null;
     return { name: flow, state: 'pausedByHand', why: reason, by, since, before: viewOf(before) };
   }
@@ -72,7 +72,7 @@ export class FlowsController {
   ): Promise<ControlledFlow> {
     const flow = controlledFlow(name, origin);
     const by = textOf(body === undefined || body === null ? {} : objectIn(body), 'by') ?? null;
-    const before = await orUnavailable(this.controls.resume(flow, by));
+    const before = await orUnavailable(this.controls.resumeFlow(flow, by));
     return { name: flow, state: 'resumed', why: null, by, since: null, before: viewOf(before) };
   }
 }

@@ -45,12 +45,12 @@ export class GroupFlows {
     @Optional() private readonly registry?: SchemaRegistry,
     @Optional() private readonly requests?: OrderRequests,
   ) {
-    shares.report(() => this.ownShares());
+    shares.setOwnShares(() => this.ownShares());
   }
 
   async listFlows(): Promise<GroupFlow[]> {
     const lags = await this.lagsWithinDeadline();
-    const processes = this.shares.all();
+    const processes = this.shares.sharesByProcess();
     // Not in the share that this process reports: the problem concerns this process only.
     const problem = this.controls.problem ?? this.strategy.consumer.outage;
     return FLOWS.flatMap((flow) => {

@@ -39,7 +39,7 @@ export class Readiness {
       { name: 'outcomes', problem: this.outcomesProblem() },
     ];
     if (this.registry !== undefined) {
-      conditions.push({ name: 'schema-registry', problem: this.registry.problem });
+      conditions.push({ name: 'schema-registry', problem: this.registry.waitReason });
     }
     const flows = [
       ['work-orders', this.lists?.flow],
@@ -78,7 +78,7 @@ export class Readiness {
       problems.length > 0
         ? [`outcomes and dead letters are not taken: ${problems.join('; ')}`]
         : [];
-    const { problem } = this.producer;
+    const { writeProblem: problem } = this.producer;
     if (problem !== undefined) said.push(`machines' reasons are not taken: ${problem}`);
     return said.length > 0 ? said.join('; ') : undefined;
   }

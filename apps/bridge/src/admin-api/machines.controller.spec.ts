@@ -117,7 +117,7 @@ describe('the details of an unlisted machine, as with a token that may not read 
   const detailsOf = (known: { list?: typeof list; state?: MachineStateRecord }): unknown =>
     new MachinesController(
       { machines: () => new Map() } as unknown as MachineDirectory,
-      { recent: { of: () => [] } } as unknown as CommandOutcomes,
+      { recentOutcomes: { outcomesOfMachine: () => [] } } as unknown as CommandOutcomes,
       { recordOf: () => known.state } as unknown as MachineStates,
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
     ).machineDetails('M-1');

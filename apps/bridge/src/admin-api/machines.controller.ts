@@ -41,7 +41,7 @@ export class MachinesController {
     const listed = this.directory.machines().get(machineId);
     const state = this.states?.recordOf(machineId);
     const list = this.lists?.lastApplied(machineId);
-    const lastOutcomes = this.outcomes.recent.of(machineId);
+    const lastOutcomes = this.outcomes.recentOutcomes.outcomesOfMachine(machineId);
     if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
       throw new NotFoundException('nothing is known of such a machine');
     }

@@ -157,14 +157,14 @@ class World {
         break;
       case 'hold':
         this.isPaused = true;
-        this.slots.pause();
+        this.slots.pauseCalls();
         break;
       case 'resume':
         this.isPaused = false;
-        this.slots.resume();
+        this.slots.resumeCalls();
         break;
       case 'cut off':
-        this.slots.cutOff(new Error('cut off'));
+        this.slots.cutOffCalls(new Error('cut off'));
         break;
       default:
         step satisfies never;

@@ -549,11 +549,11 @@ describe('CommandDispatcher', () => {
 
     describe('while the slots are paused', () => {
       it('begins no call, and begins them when resumed', async () => {
-        flow.slots.pause();
+        flow.slots.pauseCalls();
         const [mill] = await flow.submitAll('mill1');
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
-        flow.slots.resume();
+        flow.slots.resumeCalls();
         await pass();
         expect(mill).toMatchObject({ ends: ['finished'] });
       });
@@ -562,13 +562,13 @@ describe('CommandDispatcher', () => {
         const connection = pending<undefined>();
         flow.connected = connection.promise;
         const [mill] = await flow.submitAll('mill1');
-        flow.slots.pause();
+        flow.slots.pauseCalls();
         connection.resolve(undefined);
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
         expect(flow.slots.underWay).toBe(0);
         expect(flow.dispatcher.calls.retries.service).toBe(0);
-        flow.slots.resume();
+        flow.slots.resumeCalls();
         await pass();
         expect(flow.calls).toEqual([['mill1']]);
         // The call that was not sent does not count.
@@ -579,14 +579,14 @@ describe('CommandDispatcher', () => {
         flow.service = hang;
         const delivered = await flow.submitAll(...EIGHT);
         const before = flow.underWay;
-        flow.slots.pause();
-        flow.slots.cutOff(new Error('the partitions may be lost'));
+        flow.slots.pauseCalls();
+        flow.slots.cutOffCalls(new Error('the partitions may be lost'));
         await pass(AN_HOUR_MS);
         expect(flow.underWay).toEqual([]);
         const { calls: calls, status } = flow.dispatcher;
         expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
         expect(status.breaker.openBecause).toBeUndefined();
-        flow.slots.resume();
+        flow.slots.resumeCalls();
         await pass();
         expect(flow.underWay).toEqual(before);
         for (const name of EIGHT.filter((__, index) => index < before.length)) {
@@ -817,9 +817,9 @@ describe('CommandDispatcher', () => {
     it('takes all slots at once when they are resumed', async () => {
       flow = new Flow(sharedCalls({ maxMachines: 2 }));
       flow.service = hang;
-      flow.slots.pause();
+      flow.slots.pauseCalls();
       for (const name of EIGHT) flow.submit(name);
-      flow.slots.resume();
+      flow.slots.resumeCalls();
       await pass();
       expect(flow.underWay).toHaveLength(4);
     });
@@ -1210,7 +1210,7 @@ describe('CommandDispatcher', () => {
     it('probes again when the probe is cut off', async () => {
       await paused();
       await pass(PROBE_WAIT_MS);
-      flow.slots.cutOff(new Error('the partitions may be lost'));
+      flow.slots.cutOffCalls(new Error('the partitions may be lost'));
       await pass();
       expect(flow.underWay).toHaveLength(1);
     });
@@ -1589,7 +1589,7 @@ describe('CommandDispatcher', () => {
       await pass(60_000);
       expect(flow.calls).toEqual([]);
       expect(flow.dispatcher).toMatchObject({ waiting: 8, pausedBecause: undefined });
-      hold.set(false);
+      hold.setHeld(false);
       await pass(LINGER_MS);
       expect(flow.calls.flat().sort()).toEqual(EIGHT);
       for (const it of delivered) expect(it).toMatchObject({ results: [{ attempts: 1 }] });
@@ -1608,11 +1608,11 @@ describe('CommandDispatcher', () => {
 
     it('finishes the call under way, and makes no other', async () => {
       const flow = heldFlow();
-      hold.set(false);
+      hold.setHeld(false);
       flow.service = hang;
       const first = flow.submit('mill1');
       await pass();
-      hold.set(true);
+      hold.setHeld(true);
       const second = flow.submit('mill2');
       await flow.reply('mill1', applied, 1000);
       expect(first).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
@@ -1622,30 +1622,30 @@ describe('CommandDispatcher', () => {
 
     it('does not send a call that was still waiting for a connection', async () => {
       const flow = heldFlow();
-      hold.set(false);
+      hold.setHeld(false);
       const connection = pending<undefined>();
       flow.connected = connection.promise;
       const delivered = flow.submit('mill1');
       await pass();
-      hold.set(true);
+      hold.setHeld(true);
       connection.resolve(undefined);
       await pass(10_000);
       expect(flow.calls).toEqual([]);
-      hold.set(false);
+      hold.setHeld(false);
       await pass();
       expect(delivered).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
     });
 
     it('does not send the parts of a call that is refused meanwhile', async () => {
       const flow = heldFlow(sharedCalls());
-      hold.set(false);
+      hold.setHeld(false);
       flow.service = hang;
       const delivered = await flow.submitAll(...EIGHT);
-      hold.set(true);
+      hold.setHeld(true);
       flow.service = (names) => (names.includes('a1') ? refused : applied);
       await flow.reply('a1', refused, 10_000);
       expect(flow.calls).toHaveLength(1);
-      hold.set(false);
+      hold.setHeld(false);
       await pass(10_000);
       const kinds = delivered.map(({ results }) => results.map(({ kind }) => kind));
       expect(kinds).toEqual([['rejected'], ...Array<string[]>(7).fill(['applied'])]);
@@ -1653,12 +1653,12 @@ describe('CommandDispatcher', () => {
 
     it('does not count as a standstill, however long it lasts', async () => {
       const flow = heldFlow();
-      hold.set(false);
+      hold.setHeld(false);
       flow.service = () => awayFor(AN_HOUR_MS);
       flow.submit('mill1');
       flow.submit('lathe1');
       await pass();
-      hold.set(true);
+      hold.setHeld(true);
       await pass(60_000);
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
     });

@@ -128,7 +128,7 @@ export class CommandDispatcher<P> {
 
   /** Begins the next batch in an acquired slot, or returns the slot. `calls` calls share the ready machines. */
   private beginBatch(calls: number): void {
-    const isProbe = this.status.breaker.callBegins();
+    const isProbe = this.status.breaker.beginCall();
     // Only the machines that are being looked up wait for their look-up.
     const lookUps: Promise<void>[] = [];
     const admitted = this.takeBatch(calls, isProbe).filter((command) => {
@@ -142,7 +142,7 @@ export class CommandDispatcher<P> {
     else void this.runCall(admitted, isProbe);
     if (!isVoid && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
-      if (isVoid && isProbe) this.status.breaker.probeWasVoid();
+      if (isVoid && isProbe) this.status.breaker.voidProbe();
       this.requestSlots();
     });
   }
@@ -232,7 +232,7 @@ export class CommandDispatcher<P> {
     } catch (error) {
       this.failCommands(wanted, error);
     } finally {
-      if (parts === undefined && isProbe) this.status.breaker.probeWasVoid();
+      if (parts === undefined && isProbe) this.status.breaker.voidProbe();
       this.options.slots.release();
       this.requestSlotsAfter(Math.min(this.options.lingerMs, REUNION_MS));
     }

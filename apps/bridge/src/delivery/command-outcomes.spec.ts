@@ -88,7 +88,7 @@ describe('CommandOutcomes', () => {
   ])('publishes the outcome of a message of %s', (topic, result, type) => {
     message = inboundMessage({ topic });
     expect(recordsOf([result], { message }).map((record) => record.type)).toEqual([type]);
-    expect(outcomes.recent.of('M-1')).toHaveLength(1);
+    expect(outcomes.recentOutcomes.outcomesOfMachine('M-1')).toHaveLength(1);
     expect(counted()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
@@ -133,7 +133,7 @@ describe('CommandOutcomes', () => {
   ])('publishes %s, and a dead letter, of what cannot be handled of %s', (type, topic) => {
     const headers: MessageHeaders = [['ce_id', Buffer.from('m-1')]];
     message = inboundMessage({ topic, partition: 2, offset: 7, headers });
-    outcomes.giveUp(message, false);
+    outcomes.finishAfterBug(message, false);
     const why = {
       code: 'invalid-message',
       detail: 'the bridge could not handle this message; its log says why',
@@ -148,8 +148,8 @@ describe('CommandOutcomes', () => {
 
   it('publishes only a dead letter for an answered message and for a queue record', () => {
     const between = inboundMessage({ topic: 'assignment-changes' });
-    outcomes.giveUp(message, true);
-    outcomes.giveUp(between, false);
+    outcomes.finishAfterBug(message, true);
+    outcomes.finishAfterBug(between, false);
     expect([...message.last, ...between.last].map(({ topic }) => topic)).toEqual([
       `${REASONS}.dlq`,
       'assignment-changes.dlq',
@@ -301,18 +301,20 @@ const readAt = (offset: number): RecentOutcome => ({ type: APPLIED, ...outcomeAt
 describe('RecentOutcomes', () => {
   it('keeps the last five outcomes of each machine, newest first', () => {
     const recent = new RecentOutcomes();
-    expect(recent.of('M-1')).toEqual([]);
+    expect(recent.outcomesOfMachine('M-1')).toEqual([]);
     recent.addOutcome('M-2', APPLIED, outcomeAt(99, 'M-2'));
     for (const offset of [1, 2, 3, 4, 5, 6, 7])
       recent.addOutcome('M-1', APPLIED, outcomeAt(offset));
-    expect(recent.of('M-1').map(({ source }) => source.offset)).toEqual([7, 6, 5, 4, 3]);
-    expect(recent.of('M-2').map(({ source }) => source.offset)).toEqual([99]);
+    expect(recent.outcomesOfMachine('M-1').map(({ source }) => source.offset)).toEqual([
+      7, 6, 5, 4, 3,
+    ]);
+    expect(recent.outcomesOfMachine('M-2').map(({ source }) => source.offset)).toEqual([99]);
   });
 
   it('overwrites all fields of the oldest, and no outcome that was read before', () => {
     const recent = new RecentOutcomes();
     for (const offset of [1, 2, 3, 4, 5]) recent.addOutcome('M-1', APPLIED, outcomeAt(offset));
-    const before = recent.of('M-1');
+    const before = recent.outcomesOfMachine('M-1');
     const other: RecentOutcome = {
       type: OUTCOME_TYPES.downtimeReasonRejected,
       machineId: 'M-1',
@@ -324,7 +326,7 @@ describe('RecentOutcomes', () => {
     };
     const { type, ...outcome } = other;
     recent.addOutcome('M-1', type, outcome);
-    expect(recent.of('M-1')).toEqual([other, ...[5, 4, 3, 2].map(readAt)]);
+    expect(recent.outcomesOfMachine('M-1')).toEqual([other, ...[5, 4, 3, 2].map(readAt)]);
     expect(before).toEqual([5, 4, 3, 2, 1].map(readAt));
   });
 
@@ -336,7 +338,7 @@ describe('RecentOutcomes', () => {
     }
     expect(
       recent
-        .of('M-1')
+        .outcomesOfMachine('M-1')
         .map(({ orderId }) => orderId)
         .slice(0, 3),
     ).toEqual(['4712', '4711', undefined]);
@@ -351,11 +353,11 @@ describe('RecentOutcomes', () => {
     };
     hearOf(0);
     hearOf(20_000);
-    expect(recent.of('M-1')).toHaveLength(1);
+    expect(recent.outcomesOfMachine('M-1')).toHaveLength(1);
     recent.addOutcome('M-0', APPLIED, outcomeAt(40_000));
     hearOf(40_000);
-    expect(recent.of('M-0')).toHaveLength(2);
-    expect(recent.of('M-1')).toEqual([]);
-    expect(recent.of('M-40000')).toHaveLength(1);
+    expect(recent.outcomesOfMachine('M-0')).toHaveLength(2);
+    expect(recent.outcomesOfMachine('M-1')).toEqual([]);
+    expect(recent.outcomesOfMachine('M-40000')).toHaveLength(1);
   });
 });

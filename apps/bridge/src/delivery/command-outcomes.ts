@@ -50,7 +50,7 @@ export class CommandOutcomes {
   /** By the name without the prefix. Cached, because each message would otherwise get strings of its own. */
   private readonly fullNames = new Map<string, string>();
   readonly counts = new OutcomeCounts();
-  readonly recent = new RecentOutcomes();
+  readonly recentOutcomes = new RecentOutcomes();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
@@ -112,7 +112,7 @@ export class CommandOutcomes {
   }
 
   /** Finishes a message that a bug keeps from being handled or, if `isAnswered`, its outcome from being published. */
-  giveUp(message: InboundMessage, isAnswered: boolean): void {
+  finishAfterBug(message: InboundMessage, isAnswered: boolean): void {
     const fault = isAnswered ? notPublished() : notHandled();
     const { headers } = message;
     const target = { message, source: this.sourceOf(message, headers, messageIdOf(headers)) };
@@ -151,10 +151,10 @@ export class CommandOutcomes {
     const flow = flowOf(message);
     const { machineId, orderId, source, code } = outcome;
     this.counts.countOutcome(flow, kind, code);
-    message.span?.outcome(kind, machineId, code);
+    message.span?.recordOutcome(kind, machineId, code);
     const type = TYPE_OF[flow][kind];
     if (type === undefined) throw new Error('only lists are superseded');
-    if (machineId !== null) this.recent.addOutcome(machineId, type, outcome);
+    if (machineId !== null) this.recentOutcomes.addOutcome(machineId, type, outcome);
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
     const key = keyOf(outcome, message);
     const headers = cloudEventHeaders({

@@ -42,7 +42,7 @@ describe('DeliveryModule', () => {
     log = [];
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
-    jest.spyOn(bridge.get(ReasonLists), 'has').mockReturnValue(true);
+    jest.spyOn(bridge.get(ReasonLists), 'hasReason').mockReturnValue(true);
     const cloud = bridge.get(MachineCloudClient);
     const called = (what: string) => () => {
       log.push(what);
@@ -83,7 +83,7 @@ describe('DeliveryModule', () => {
     const held = new Promise<void>((resolve) => {
       free = resolve;
     });
-    const polling = slots.run(() => held);
+    const polling = slots.runTask(() => held);
     const [list, reason] = [resultsOfOne(), resultsOfOne()];
     submitBoth(list.results, reason.results);
     expect(log).toEqual([]);

@@ -26,7 +26,7 @@ describe('the log of a flow', () => {
   it('says once for each pause that it begins and that it ends', () => {
     for (const machineId of 'abcdefgh') status.noteFailure(failureOf(machineId));
     nowMs += 200;
-    expect(status.breaker.callBegins()).toBe(true);
+    expect(status.breaker.beginCall()).toBe(true);
     status.noteFailure(failureOf('i'));
     for (let call = 0; call < 3; call += 1) goesWell();
     const flow = 'work-orders';
@@ -79,9 +79,9 @@ function openBreaker(random: () => number): Breaker {
 /** Begins the next probe when it is due; returns that time. */
 function probe(breaker: Breaker): number {
   const atMs = breaker.nextProbeMs!;
-  expect(breaker.admits(atMs - 1)).toBe(false);
-  expect(breaker.admits(atMs)).toBe(true);
-  breaker.callBegins();
+  expect(breaker.admitsCallAt(atMs - 1)).toBe(false);
+  expect(breaker.admitsCallAt(atMs)).toBe(true);
+  breaker.beginCall();
   return atMs;
 }
 
@@ -158,13 +158,13 @@ class Flow {
   }
 
   call(): boolean {
-    if (!this.breaker.admits(this.nowMs)) return false;
+    if (!this.breaker.admitsCallAt(this.nowMs)) return false;
     if (this.isOpen && this.lastMs !== undefined) {
       expect(this.nowMs - this.lastMs).toBeGreaterThanOrEqual(LEAST_WAIT_MS);
     }
     this.lastMs = this.nowMs;
-    this.underWay.push({ isProbe: this.breaker.callBegins(), startedMs: this.nowMs });
-    expect(this.breaker.admits(this.nowMs)).toBe(!this.isOpen);
+    this.underWay.push({ isProbe: this.breaker.beginCall(), startedMs: this.nowMs });
+    expect(this.breaker.admitsCallAt(this.nowMs)).toBe(!this.isOpen);
     return true;
   }
 
@@ -187,7 +187,7 @@ class Flow {
       expect(this.breaker.recordSuccess(startedMs)).toBe(wasOpen && !this.isOpen);
       if (isProbe) expect(this.isOpen).toBe(false);
     } else if (isProbe) {
-      this.breaker.probeWasVoid();
+      this.breaker.voidProbe();
       this.lastMs = undefined;
     }
   }
@@ -197,10 +197,10 @@ describe('Breaker', () => {
   it('opens with the fifth failure in a row of several machines, and returns that once', () => {
     const breaker = new Breaker();
     expect(failAll(breaker, 'abab')).toEqual([false, false, false, false]);
-    expect(breaker.admits(0)).toBe(true);
+    expect(breaker.admitsCallAt(0)).toBe(true);
     expect(breaker.recordFailure(failureOf('a', { why: 'connection refused' }), 0)).toBe(true);
     expect(breaker.openBecause).toBe('connection refused');
-    expect(breaker.admits(0)).toBe(false);
+    expect(breaker.admitsCallAt(0)).toBe(false);
     expect(breaker.recordFailure(failureOf('b', { why: 'timeout' }), 0)).toBe(false);
     expect(breaker.openBecause).toBe('timeout');
   });
@@ -284,7 +284,7 @@ describe('Breaker', () => {
     probe(breaker);
     expect(breaker.recordSuccess()).toBe(true);
     expect(breaker.openBecause).toBeUndefined();
-    expect(breaker.admits(0)).toBe(true);
+    expect(breaker.admitsCallAt(0)).toBe(true);
     expect(failAll(breaker, 'abab', 50_000)).not.toContain(true);
     failAll(breaker, 'a', 50_000);
     expect(breaker.nextProbeMs).toBe(50_500);
@@ -293,7 +293,7 @@ describe('Breaker', () => {
   it('closes with a call that began after the first failure, before the breaker opened', () => {
     const breaker = openBreaker(longest);
     expect(breaker.recordSuccess(1001)).toBe(true);
-    expect(breaker.admits(1000)).toBe(true);
+    expect(breaker.admitsCallAt(1000)).toBe(true);
   });
 
   it('does not delay the probe for failures of calls that began before it opened', () => {

@@ -27,7 +27,7 @@ export class FlowStatus {
   }
 
   admitsCall(): boolean {
-    return !this.isHeld && this.breaker.admits(realNowMs());
+    return !this.isHeld && this.breaker.admitsCallAt(realNowMs());
   }
 
   /** The service has taken or refused a call that began at `startedMs`. Returns whether that resumes a paused flow. */
@@ -119,7 +119,7 @@ export class Breaker extends ProbingBreaker {
     if (wasOpen && startedMs <= this.sinceMs) return false;
     this.failures = 0;
     [this.failing, this.askedToWait] = [new DistinctMachines(), new DistinctMachines()];
-    this.close();
+    this.closeBreaker();
     return wasOpen;
   }
 

@@ -184,7 +184,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** The lanes that may send at `nowMs`, in the order of their turns. */
   private readyAt(nowMs: number): ReadonlySet<Lane<T>> {
     while (this.blocked.earliestMs <= nowMs) {
-      const lane = this.blocked.take();
+      const lane = this.blocked.takeEarliest();
       if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
       if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
     }
@@ -232,7 +232,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** Puts the lane behind all others, from its due time on. */
   private enqueueLane(lane: Lane<T>): void {
     if (lane.inFlight) return;
-    if (lane.notBeforeMs > 0) this.blocked.add(lane.notBeforeMs, lane);
+    if (lane.notBeforeMs > 0) this.blocked.addItem(lane.notBeforeMs, lane);
     else this.ready.add(lane);
   }
 }

@@ -18,7 +18,7 @@ export class RecentOutcomes {
   private older = new Map<string, OutcomeRing>();
 
   /** The machine's outcomes, newest first. */
-  of(machineId: string): readonly RecentOutcome[] {
+  outcomesOfMachine(machineId: string): readonly RecentOutcome[] {
     return (this.newer.get(machineId) ?? this.older.get(machineId))?.newestFirst() ?? [];
   }
 

@@ -5,7 +5,7 @@ import type { BridgeSettings } from '#libs/config';
 import {
   describeAhead,
   type DowntimeReason,
-  naming,
+  withMachineId,
   type Parsed,
   parseDowntimeReason,
   rejected,
@@ -73,11 +73,11 @@ export class DowntimeReasons {
     const nowSeconds = this.clock.nowSeconds();
     if (startTime > nowSeconds + downtimeReasonMaxSkewSeconds) {
       const detail = `startTime ${describeAhead(startTime, downtimeReasonMaxSkewSeconds)}`;
-      return naming(rejected('start-in-future', detail), machineId);
+      return withMachineId(rejected('start-in-future', detail), machineId);
     }
     if (endTime > nowSeconds + LONGEST_SHIFT_SECONDS) {
       const detail = `endTime ${describeAhead(endTime, LONGEST_SHIFT_SECONDS)}`;
-      return naming(rejected('invalid-message', detail), machineId);
+      return withMachineId(rejected('invalid-message', detail), machineId);
     }
     return parsed;
   }
@@ -93,7 +93,7 @@ export class DowntimeReasons {
     const notNow = this.postponeStart(payload);
     if (notNow !== undefined) return notNow;
     const isKnown =
-      this.directory.hasMachine(machineId) && this.reasons.has(machineId, payload.reasonId);
+      this.directory.hasMachine(machineId) && this.reasons.hasReason(machineId, payload.reasonId);
     return isKnown ? GO : this.lookUpReason(command);
   }
 
@@ -139,7 +139,7 @@ export class DowntimeReasons {
     const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;
     const { reasonId } = payload;
-    const answer = await this.reasons.check(machineId, reasonId, signal, waiter.sinceMs);
+    const answer = await this.reasons.checkReason(machineId, reasonId, signal, waiter.sinceMs);
     if (typeof answer === 'object') return answer;
     if (answer !== 'unknown') return GO;
     const detail = `${machineId} has no reason ${reasonId}`;

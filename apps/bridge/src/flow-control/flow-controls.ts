@@ -69,12 +69,12 @@ export class FlowControls implements OnModuleDestroy {
   }
 
   /** Follows the topic, which must exist; later calls have no effect. */
-  follow(): void {
+  followControls(): void {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
       signal: this.stopping.signal,
       onRecords: (records) => this.applyControls(records),
-      onState: (state, problem) => {
-        this.failure = problem;
+      onState: (state, unreadBecause) => {
+        this.failure = unreadBecause;
         if (state !== 'restoring') this.logChange(state === 'down');
         if (state === 'up') this.markAsRead();
       },
@@ -108,7 +108,7 @@ export class FlowControls implements OnModuleDestroy {
    *
    * @throws ControlNotTakenError
    */
-  async pause(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
+  async pauseFlow(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = before?.since ?? this.clock.nowSeconds();
     await this.writeControl(flow, { paused: true, reason, by, since });
@@ -116,7 +116,7 @@ export class FlowControls implements OnModuleDestroy {
   }
 
   /** Resumes the flow in all processes; returns the pause that ends, if any. @throws ControlNotTakenError */
-  async resume(flow: Flow, by: string | null): Promise<FlowControl | undefined> {
+  async resumeFlow(flow: Flow, by: string | null): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = this.clock.nowSeconds();
     // Written even if no pause is known here: another process may have paused the flow a moment ago.
@@ -166,7 +166,7 @@ export class FlowControls implements OnModuleDestroy {
     const { paused = false, reason, by = null, since } = this.latest.get(flow) ?? {};
     if (paused) this.logger.log({ msg: 'flow paused by hand', flow, reason, by, since });
     else if (wasPaused) this.logger.log({ msg: 'flow resumed by hand', flow, by });
-    this.holdOf(flow).set(paused);
+    this.holdOf(flow).setHeld(paused);
   }
 
   /** Returns once Kafka has the control and this process has applied it. */
@@ -174,10 +174,10 @@ export class FlowControls implements OnModuleDestroy {
     const record = { topic: this.topic, key: flow, value: JSON.stringify(control), headers: {} };
     // A producer of its own: closed at the deadline, it sends nothing more.
     const producer = new IdempotentProducer(this.kafka);
-    const cancelDeadline = afterRealMs(WRITE_DEADLINE_MS, () => void producer.close());
+    const cancelDeadline = afterRealMs(WRITE_DEADLINE_MS, () => void producer.closeProducer());
     let place: RecordPlace;
     try {
-      place = await producer.send(record);
+      place = await producer.sendRecord(record);
     } catch (error) {
       const why =
         error instanceof RecordRefusedError
@@ -186,7 +186,7 @@ export class FlowControls implements OnModuleDestroy {
       throw new ControlNotTakenError(`Kafka has not taken it: ${why}`);
     } finally {
       cancelDeadline();
-      void producer.close();
+      void producer.closeProducer();
     }
     await this.awaitReadBack(place);
   }
@@ -228,7 +228,7 @@ export class FlowHold {
     this.released.push(begin);
   }
 
-  set(isHeld: boolean): void {
+  setHeld(isHeld: boolean): void {
     const wasHeld = this.isHeld;
     this.isHeld = isHeld;
     if (wasHeld && !isHeld) for (const begin of this.released) begin();

@@ -59,12 +59,12 @@ export class GroupShares implements OnModuleDestroy {
   }
 
   /** @param ownShares called every five seconds and for each answer */
-  report(ownShares: () => FlowShares): void {
+  setOwnShares(ownShares: () => FlowShares): void {
     this.ownShares = ownShares;
   }
 
   /** Reads and writes the topic, which must exist; later calls have no effect. */
-  follow(): void {
+  followShares(): void {
     if (this.following !== undefined) return;
     const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
     this.following = followTopics(this.kafka, [{ topic: this.topic, from }], {
@@ -82,11 +82,11 @@ export class GroupShares implements OnModuleDestroy {
     this.stopWriting?.();
     this.stopping.abort(new Error('the bridge is stopping'));
     await withDeadline(this.writeTombstone(), STOP_DEADLINE_MS);
-    void this.producer.close();
+    void this.producer.closeProducer();
   }
 
   /** The current share of this process, and the last reported shares of the others. */
-  all(): ProcessShares[] {
+  sharesByProcess(): ProcessShares[] {
     this.dropStale();
     const others = [...this.latest].filter(([process]) => process !== this.process);
     return [
@@ -99,7 +99,7 @@ export class GroupShares implements OnModuleDestroy {
     if (this.following === undefined) return;
     const { topic } = this;
     const tombstone = { topic, key: this.process, value: null, headers: {} };
-    await Promise.all([this.producer.send(tombstone).catch(() => undefined), this.following]);
+    await Promise.all([this.producer.sendRecord(tombstone).catch(() => undefined), this.following]);
   }
 
   /** One write at a time: while Kafka takes none, the next would be outdated as well. */
@@ -108,7 +108,7 @@ export class GroupShares implements OnModuleDestroy {
     this.isWriting = true;
     const value = JSON.stringify(this.ownShares());
     this.producer
-      .send({ topic: this.topic, key: this.process, value, headers: {} })
+      .sendRecord({ topic: this.topic, key: this.process, value, headers: {} })
       .catch((error: unknown) => {
         if (!this.stopping.signal.aborted) {
           this.logger.warn({ msg: 'flow shares not written', error: String(error) });

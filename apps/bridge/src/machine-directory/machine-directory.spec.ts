@@ -80,7 +80,7 @@ describe('MachineDirectory', () => {
     directory.beforeApplicationShutdown();
     directory.onApplicationShutdown();
     reasons.onApplicationShutdown();
-    await client.close();
+    await client.closeConnections();
     await service.stop();
   });
 
@@ -267,7 +267,7 @@ describe('MachineDirectory', () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       await directory.refreshList();
       reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
-      expect(await reasons.check('M-1', '22', never)).toBe('known');
+      expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
       expect(warn.mock.calls).toEqual([
         [expect.objectContaining({ list: 'reasons', machineId: 'M-1', count: 1 })],
       ]);
@@ -280,20 +280,20 @@ describe('MachineDirectory', () => {
     const check = directory.checkMachine('M-9', waiter.signal);
     waiter.abort(new Error('enough'));
     await expect(check).rejects.toThrow('enough');
-    await expect(reasons.check('M-9', '22', waiter.signal)).rejects.toThrow('enough');
+    await expect(reasons.checkReason('M-9', '22', waiter.signal)).rejects.toThrow('enough');
   });
 
   it('reads reasons once for a refresh and a command that waits for them, and keeps them', async () => {
     const read = reasons.refreshReasons('M-1', never);
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     expect(await read).toMatchObject({ kind: 'data' });
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(1);
   });
 
   it('keeps no list of reasons that no command has needed', async () => {
     await reasons.refreshReasons('M-1', never);
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
   });
 
@@ -302,9 +302,10 @@ describe('MachineDirectory', () => {
       .spyOn(client, 'getClassificationReasons')
       .mockResolvedValue({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
     const machineIds = Array.from({ length: 20_000 }, (_, index) => `M-${index}`);
-    const checkAll = () => Promise.all(machineIds.map((id) => reasons.check(id, '22', never)));
+    const checkAll = () =>
+      Promise.all(machineIds.map((id) => reasons.checkReason(id, '22', never)));
     expect(new Set(await checkAll())).toEqual(new Set(['known']));
-    expect(machineIds.every((id) => reasons.has(id, '22'))).toBe(true);
+    expect(machineIds.every((id) => reasons.hasReason(id, '22'))).toBe(true);
     await checkAll();
     expect(read).toHaveBeenCalledTimes(machineIds.length);
   });
@@ -317,10 +318,10 @@ describe('MachineDirectory', () => {
       return { kind: 'data', data: [{ name: 'Jam', code: '22' }] };
     });
     const machineIds = Array.from({ length: 100 }, (_, index) => `M-${index}`);
-    const first = machineIds.map((id) => reasons.check(id, '22', never));
+    const first = machineIds.map((id) => reasons.checkReason(id, '22', never));
     const waiter = new AbortController();
-    const left = reasons.check('M-left', '22', waiter.signal);
-    const last = reasons.check('M-last', '22', never);
+    const left = reasons.checkReason('M-left', '22', waiter.signal);
+    const last = reasons.checkReason('M-last', '22', never);
     waiter.abort(new Error('enough'));
     await expect(left).rejects.toThrow('enough');
 
@@ -330,49 +331,49 @@ describe('MachineDirectory', () => {
   });
 
   it('looks up a reason again that was added since', async () => {
-    await reasons.check('M-1', '22', never);
+    await reasons.checkReason('M-1', '22', never);
     passGap();
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
-    expect(await reasons.check('M-1', '23', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '23', never)).toBe('known');
   });
 
   it('does not look up an unknown reason for each message that names it', async () => {
     for (let message = 0; message < 100; message += 1) {
-      expect(await reasons.check('M-1', '99', never)).toBe('unknown');
+      expect(await reasons.checkReason('M-1', '99', never)).toBe('unknown');
     }
     expect(calls).toHaveLength(1);
     reasonList = { status: 204 };
-    expect(await reasons.check('M-2', '22', never)).toBe('unknown');
+    expect(await reasons.checkReason('M-2', '22', never)).toBe('unknown');
   });
 
   it('does not look up a reason again that a look-up since the arrival of its message has not found', async () => {
     const cameMs = performance.now() - 1;
     const codes = ['97', '98', '99'];
     for (const code of codes) {
-      expect(await reasons.check('M-1', code, never, cameMs)).toBe('unknown');
+      expect(await reasons.checkReason('M-1', code, never, cameMs)).toBe('unknown');
     }
     expect(calls).toHaveLength(1);
     passGap();
-    expect(await reasons.check('M-1', '97', never, performance.now())).toBe('unknown');
+    expect(await reasons.checkReason('M-1', '97', never, performance.now())).toBe('unknown');
     expect(calls).toHaveLength(2);
   });
 
   it('looks up a reason for a message that has waited for long: it may have been added since', async () => {
     const cameMs = performance.now();
-    expect(await reasons.check('M-1', '98', never, cameMs)).toBe('unknown');
+    expect(await reasons.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
     reasonList.body = { reasons: [{ name: 'Setup', code: '97' }] };
     skippedMs += 30_000;
-    expect(await reasons.check('M-1', '97', never, cameMs)).toBe('known');
+    expect(await reasons.checkReason('M-1', '97', never, cameMs)).toBe('known');
   });
 
   it('does not use an empty list as an answer for other reasons', async () => {
     const cameMs = performance.now();
     const { body } = reasonList;
     reasonList.body = { reasons: [] };
-    expect(await reasons.check('M-1', '98', never, cameMs)).toBe('unknown');
+    expect(await reasons.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
     reasonList.body = body;
     passGap();
-    expect(await reasons.check('M-1', '22', never, cameMs)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never, cameMs)).toBe('known');
   });
 
   it.each([403, 404])(
@@ -380,49 +381,49 @@ describe('MachineDirectory', () => {
     async (status) => {
       reasonList = { status };
       for (let message = 0; message < 100; message += 1) {
-        expect(await reasons.check('M-1', String(message), never)).toBe('unverifiable');
+        expect(await reasons.checkReason('M-1', String(message), never)).toBe('unverifiable');
       }
       expect(calls.filter((path) => path.includes('M-1')).length).toBeLessThanOrEqual(2);
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
-      expect(await reasons.check('M-2', '22', never)).toBe('known');
+      expect(await reasons.checkReason('M-2', '22', never)).toBe('known');
     },
   );
 
   it('still knows a reason of an old list that cannot be read, but none of a list never read', async () => {
-    await reasons.check('M-1', '22', never);
+    await reasons.checkReason('M-1', '22', never);
     passGap();
     clock.advance(3601);
     reasonList = { status: 503 };
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
     const why = 'getClassificationReasons: HTTP 503';
     const unavailable = { kind: 'unavailable', why, afterMs: null };
-    expect(await reasons.check('M-2', '22', never)).toEqual(unavailable);
+    expect(await reasons.checkReason('M-2', '22', never)).toEqual(unavailable);
   });
 
   it('reads reasons again when they are old', async () => {
-    await reasons.check('M-1', '22', never);
+    await reasons.checkReason('M-1', '22', never);
     passGap();
     clock.advance(3601);
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
-    expect(await reasons.check('M-1', '22', never)).toBe('unknown');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('unknown');
   });
 
   it.each([
     ['a 204', { status: 204 }],
     ['no reasons', { status: 200, body: { reasons: [] } }],
   ])('leaves reasons to the service that %s has wiped out once', async (_, empty) => {
-    await reasons.check('M-1', '22', never);
+    await reasons.checkReason('M-1', '22', never);
     passGap();
     reasonList = empty;
-    expect(await reasons.check('M-1', 'new', never)).toBe('unverifiable');
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.checkReason('M-1', 'new', never)).toBe('unverifiable');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     passGap();
     clock.advance(3601);
     await reasons.refreshReasons('M-1', never);
     passGap();
-    expect(await reasons.check('M-1', '22', never)).toBe('unknown');
+    expect(await reasons.checkReason('M-1', '22', never)).toBe('unknown');
   });
 
   describe('asked by the service to wait', () => {
@@ -452,15 +453,15 @@ describe('MachineDirectory', () => {
       });
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
       later(20_000);
-      expect(await reasons.check('M-1', '22', never)).toMatchObject({
+      expect(await reasons.checkReason('M-1', '22', never)).toMatchObject({
         kind: 'unavailable',
         why: 'getClassificationReasons: HTTP 429',
       });
       expect(await reasons.refreshReasons('M-1', never)).toMatchObject({ kind: 'retry' });
       expect(calls).toHaveLength(1);
-      expect(await reasons.check('M-2', '22', never)).toBe('known');
+      expect(await reasons.checkReason('M-2', '22', never)).toBe('known');
       later(5001);
-      expect(await reasons.check('M-1', '22', never)).toBe('known');
+      expect(await reasons.checkReason('M-1', '22', never)).toBe('known');
     });
   });
 });

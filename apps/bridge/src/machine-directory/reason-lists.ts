@@ -48,7 +48,7 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   /** Whether a fresh list of the machine's reasons has this one. */
-  has(machineId: string, reasonId: string): boolean {
+  hasReason(machineId: string, reasonId: string): boolean {
     const known = this.known.get(machineId);
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
@@ -57,7 +57,7 @@ export class ReasonLists implements OnApplicationShutdown {
    * Looks up a reason that is not listed, unless a look-up has begun since `sinceMs` (real milliseconds; when its
    * message came). A reason of a machine that is not found is `unverifiable`: the service decides.
    */
-  async check(
+  async checkReason(
     machineId: string,
     reasonId: string,
     signal: AbortSignal,
@@ -69,7 +69,7 @@ export class ReasonLists implements OnApplicationShutdown {
     };
     if (this.cachedList(machineId) !== undefined) return check();
     signal.throwIfAborted();
-    return abortable(this.firstLookUps.run(check), signal);
+    return abortable(this.firstLookUps.runTask(check), signal);
   }
 
   private async checkList(
@@ -116,7 +116,7 @@ export class ReasonLists implements OnApplicationShutdown {
 
   private newList(machineId: string): ReasonList {
     return new ReasonList(this.known.get(machineId), {
-      read: () => this.lookUps.run(() => this.readReasons(machineId)),
+      read: () => this.lookUps.runTask(() => this.readReasons(machineId)),
       isFresh: (known) => this.isFresh(known),
       sharedSetOf: (codes) => this.sharedSetOf(codes),
       clock: this.clock,

@@ -88,7 +88,7 @@ export class ReasonRecords {
       });
       this.waiting.clear();
       try {
-        for (const [{ key }, refusal] of await this.producer.sendAll(records)) {
+        for (const [{ key }, refusal] of await this.producer.sendRecords(records)) {
           this.logRefusal(String(key), refusal);
         }
       } catch (closed) {

@@ -63,7 +63,7 @@ describe('ReasonRefresh', () => {
   afterEach(async () => {
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
-    await Promise.all([producer.close(), client.close()]);
+    await Promise.all([producer.closeProducer(), client.closeConnections()]);
     await service.stop();
   });
 
@@ -149,7 +149,7 @@ describe('ReasonRefresh', () => {
   });
 });
 
-type Refused = Awaited<ReturnType<IdempotentProducer['sendAll']>>;
+type Refused = Awaited<ReturnType<IdempotentProducer['sendRecords']>>;
 
 const LISTS = {
   cleaning: [{ name: 'Cleaning', code: '11' }],
@@ -174,14 +174,14 @@ describe('ReasonRecords', () => {
 
   beforeEach(() => {
     requests = [];
-    const sendAll = (batch: readonly OutboundRecord[]): Promise<Refused> => {
+    const sendRecords = (batch: readonly OutboundRecord[]): Promise<Refused> => {
       requests.push(batch.map(lineOf));
       return new Promise((resolve) => {
         answer = (refusedKeys = new Map()) => resolve(refusedKeys);
       });
     };
     const settings = bridgeSettings();
-    const producer = { sendAll } as unknown as IdempotentProducer;
+    const producer = { sendRecords } as unknown as IdempotentProducer;
     clock = new ManualClock(1_763_680_000_000);
     records = new ReasonRecords(settings, clock, producer);
   });

@@ -80,8 +80,12 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Runs last: the consumer has drained, and its records have been sent. */
   async onApplicationShutdown(): Promise<void> {
-    this.mapping.close();
-    await Promise.all([this.producer.close(), this.cloud.close(), this.registry?.close()]);
+    this.mapping.closeExpressions();
+    await Promise.all([
+      this.producer.closeProducer(),
+      this.cloud.closeConnections(),
+      this.registry?.closeRegistry(),
+    ]);
   }
 }
 

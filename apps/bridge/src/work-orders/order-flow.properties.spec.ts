@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
-import { isOver, ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import {
+  isFinishedStatus,
+  ORDER_STATUSES,
+  type OrderOperation,
+  type OrderSnapshot,
+} from '#libs/contracts';
 import { createKafka, DeadLetters, type OutboundRecord } from '#libs/kafka';
 import type { AssignedOperation, KnownOrder } from '#libs/order-ledger';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
@@ -305,7 +310,7 @@ const LISTED: readonly string[] = ['released', 'started', 'held'];
 
 /** By the contract, not by the ledger. */
 function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
-  const orders = [...newestOf(history).values()].filter(({ status }) => !isOver(status));
+  const orders = [...newestOf(history).values()].filter(({ status }) => !isFinishedStatus(status));
   return MACHINES.map((machineId) => {
     const entries = orders.flatMap(({ orderId, operations }) => {
       const there = operations.filter((each) => each.machineId === machineId);

@@ -104,7 +104,7 @@ export async function checkService({
     }
     return [...findings, clockFinding(client)];
   } finally {
-    await client.close();
+    await client.closeConnections();
   }
 }
 

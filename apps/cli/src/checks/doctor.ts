@@ -283,10 +283,10 @@ async function checkErp(rule: EnrichmentRule, settings: BridgeSettings): Promise
   try {
     const names = new Proxy<Record<string, string>>({}, { get: () => NO_ORDER });
     const { pathname, search } = new URL(enrichmentUrl(rule, names));
-    const answer = await client.get(`${pathname}${search}`, new AbortController().signal);
+    const answer = await client.getDocument(`${pathname}${search}`, new AbortController().signal);
     return erpFinding(rule, answer);
   } finally {
-    await client.close();
+    await client.closeConnections();
   }
 }
 

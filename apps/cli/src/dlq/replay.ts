@@ -167,12 +167,12 @@ async function replayMessages(task: ReplayTask): Promise<void> {
       },
     });
     if (!signal.aborted) {
-      await producer.sendAll(
+      await producer.sendRecords(
         (outlivedMarks ?? []).map((key) => markTombstone(log.marksTopic, key)),
       );
     }
   } finally {
-    await producer.close();
+    await producer.closeProducer();
   }
 }
 
@@ -382,18 +382,18 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
  * @throws when the producer is closed meanwhile
  */
 export async function writeBack(
-  producer: Pick<IdempotentProducer, 'sendAll'>,
+  producer: Pick<IdempotentProducer, 'sendRecords'>,
   replays: readonly PlannedReplay[],
   { marksTopic, replayedBy }: { marksTopic: string; replayedBy: string },
 ): Promise<ImpossibleReplay[]> {
-  const refused = await producer.sendAll(replays.map(({ original }) => original));
+  const refused = await producer.sendRecords(replays.map(({ original }) => original));
   const replayedAt = Math.floor(realEpochMs() / 1000);
   const marks = replays
     .filter(({ original }) => !refused.has(original))
     .map(({ deadLetter, original: { topic: toTopic } }) =>
       replayMark(marksTopic, deadLetter.record, { toTopic, replayedAt, replayedBy }),
     );
-  await producer.sendAll(marks);
+  await producer.sendRecords(marks);
   return replays.flatMap(({ deadLetter, original }) => {
     const refusal = refused.get(original);
     return refusal === undefined ? [] : [{ deadLetter, why: refusal.message }];

@@ -87,7 +87,7 @@ async function previewFiles(
     if (rejections === 0) return;
     throw new Error(`${counted(rejections, 'rejection')}: see the lines with !`);
   } finally {
-    mapping.close();
+    mapping.closeExpressions();
   }
 }
 

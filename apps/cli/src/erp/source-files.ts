@@ -123,7 +123,7 @@ export class FileRecords {
     const message = { value: body.value, headers };
     const envelope = openEnvelope(message);
     if (!envelope.ok) return envelope;
-    const thin = this.enrichment.find(message, envelope.value);
+    const thin = this.enrichment.findThinEvent(message, envelope.value);
     if (thin !== undefined) return thin.ok ? parsed({ asksFor: thin.value }) : thin;
     const { recordedAt } = this;
     return parsed({ ...envelope.value, sourceTopic: topic ?? null, recordedAt });

@@ -54,13 +54,13 @@ async function sendFiles(files: readonly string[], options: SendOptions): Promis
       const record = await recordOf(file, settings.topicPrefix, options);
       // a producer would wait forever for a missing topic
       if (!existing.includes(record.topic)) throw new Error(missingTopicText(record.topic));
-      await producer.send(record);
+      await producer.sendRecord(record);
       const { topic, key, value } = record;
       if (options.json === true) print(visibleJson({ file, topic, key, bytes: value.length }));
       else print(visible(sentLine(file, record)));
     }
   } finally {
-    await producer.close();
+    await producer.closeProducer();
   }
 }
 

@@ -143,7 +143,7 @@ export class SenderAccess implements OnApplicationShutdown {
   chargeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
     this.limits.set(name, limit);
-    const waitSeconds = limit.take(name, count, { taken });
+    const waitSeconds = limit.takeTokens(name, count, { taken });
     if (waitSeconds === 0) return;
     const message = `sender ${name} may send ${requestsPerSecond} a second`;
     throw new ApiError(429, 'too-many', message, waitSeconds);
@@ -161,7 +161,7 @@ export class SenderAccess implements OnApplicationShutdown {
 
   private refuseSender(request: FastifyRequest, message: string): ApiError {
     this.unknownSenderCount += 1;
-    const waitSeconds = this.refusals.take(request.ip, 1);
+    const waitSeconds = this.refusals.takeTokens(request.ip, 1);
     if (waitSeconds > 0) {
       const many = 'too many requests of nobody known from this address';
       return new ApiError(429, 'too-many', many, waitSeconds);

@@ -69,6 +69,6 @@ export class CallbackClient {
 
   /** Waits for a request in flight. */
   async closeConnections(): Promise<void> {
-    await this.transport.close();
+    await this.transport.drainConnections();
   }
 }

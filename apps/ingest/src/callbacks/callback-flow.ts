@@ -132,8 +132,8 @@ export class CallbackFlow {
   /** Lets the current call end; waiting outcomes are left to the next process. */
   async stopDelivering(): Promise<void> {
     this.isClosed = true;
-    await this.consumer.close();
-    this.expressions.close();
+    await this.consumer.closeConsumer();
+    this.expressions.closeEvaluator();
     await this.delivering;
     await this.client.closeConnections();
   }
@@ -181,7 +181,9 @@ export class CallbackFlow {
   private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
     const { revoked } = message;
     while (!revoked.aborted) {
-      const attempt = await this.slots.run(() => this.tryCall(event, revoked)).catch(retryCutOff);
+      const attempt = await this.slots
+        .runTask(() => this.tryCall(event, revoked))
+        .catch(retryCutOff);
       if (attempt.kind === 'retry' && !this.isExpired(message, attempt)) {
         await this.backOff(attempt, revoked);
         continue;

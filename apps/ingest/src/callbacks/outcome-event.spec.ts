@@ -1,4 +1,4 @@
-import { framed } from '#libs/contracts';
+import { frameJson } from '#libs/contracts';
 import { readOutcomeEvent } from './outcome-event.js';
 
 const HEADERS = Object.entries({
@@ -16,7 +16,7 @@ const eventOf = (value: Buffer | string, sender = 'sap') =>
 describe('readOutcomeEvent', () => {
   it('reads an outcome, with and without the frame of a schema registry', () => {
     const json = JSON.stringify(OUTCOME);
-    for (const value of [json, framed(7, json)]) {
+    for (const value of [json, frameJson(7, json)]) {
       expect(eventOf(value)).toMatchObject({ id: 'outcome-1', data: OUTCOME });
     }
   });

@@ -31,7 +31,7 @@ export class BridgeReader implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.mapping.close();
+    this.mapping.closeExpressions();
   }
 
   /** Reads a message as the bridge does; fails with the reason why the bridge would refuse it whole. */
@@ -70,7 +70,7 @@ export class BridgeReader implements OnApplicationShutdown {
   }
 
   private async readDocument(message: Message, document: OrderDocument): Promise<Parsed<Reading>> {
-    const thin = this.erp.enrichment.find(message, document);
+    const thin = this.erp.enrichment.findThinEvent(message, document);
     if (thin !== undefined) {
       if (!thin.ok) return thin;
       // the ERP's answer is not known here

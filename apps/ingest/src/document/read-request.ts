@@ -13,7 +13,7 @@ import {
   uriDecoded,
   writeJson,
 } from '#libs/contracts';
-import { matches } from '#libs/erp-formats';
+import { matchesPattern } from '#libs/erp-formats';
 
 /** Headers of a request by lower-case name; all values of a repeated one. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -216,7 +216,7 @@ function topicOfType(type: unknown, eventTypes: IngestSender['eventTypes']): Par
     return rejected('invalid-message', 'the CloudEvent needs type');
   }
   const own = Object.values(TOPIC_OF).find((topic) => topic === type);
-  const path = eventTypes.find(([pattern]) => matches(pattern, type))?.[1];
+  const path = eventTypes.find(([pattern]) => matchesPattern(pattern, type))?.[1];
   const topic = path === undefined ? own : TOPIC_OF[path];
   if (topic !== undefined) return parsed(topic);
   return rejected('invalid-message', `no path is set for events of type ${type}`);

@@ -150,7 +150,7 @@ export class RequestLog {
   }
 
   async stopFollowing(): Promise<void> {
-    await this.producer.close();
+    await this.producer.closeProducer();
     await this.following;
   }
 
@@ -196,7 +196,7 @@ export class RequestLog {
     const isRead = this.waitForChange(nonce, withinMs);
     const send = async (): Promise<void> => {
       if (!this.waiters.has(nonce)) return;
-      const refused = await this.producer.sendAll([record]);
+      const refused = await this.producer.sendRecords([record]);
       for (const [{ topic }, err] of refused)
         this.logger.error({ msg: 'claim refused', topic, err });
     };

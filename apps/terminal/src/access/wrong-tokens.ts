@@ -20,7 +20,7 @@ export class WrongTokens {
   /** The answer to a wrong token from this address. */
   refuseToken(address: string): ApiError {
     this.count += 1;
-    const waitSeconds = this.limit.take(networkOf(address), 1);
+    const waitSeconds = this.limit.takeTokens(networkOf(address), 1);
     if (waitSeconds > 0) {
       return new ApiError(429, 'too-many', 'too many wrong tokens from this address', waitSeconds);
     }

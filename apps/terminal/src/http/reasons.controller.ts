@@ -133,7 +133,7 @@ export class ReasonsController {
 
   private admitRecords(kind: Kind, { station }: Identity, count: number): void {
     this.writer.assertWritable(kind);
-    const waitSeconds = this.limit.take(station, count);
+    const waitSeconds = this.limit.takeTokens(station, count);
     if (waitSeconds === 0) return;
     throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);
   }

@@ -80,14 +80,14 @@ export class EntryWriter implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(Object.values(this.producers).map((producer) => producer.close()));
+    await Promise.all(Object.values(this.producers).map((producer) => producer.closeProducer()));
   }
 
   /** @throws ApiError 503 while records of that kind cannot be written */
   assertWritable(kind: Kind = 'reasons'): void {
     this.feed.assertRestored();
     if (this.feed.link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
-    if (this.producers[kind].waiting >= MAX_WAITING) {
+    if (this.producers[kind].unacknowledged >= MAX_WAITING) {
       throw unavailable('busy', 'Kafka takes less than is sent');
     }
   }
@@ -153,7 +153,7 @@ export class EntryWriter implements OnApplicationShutdown {
     const before = this.pendingWrites.get(id);
     if (before?.content === content) return inTime(before.place);
     if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
-    const sent = this.producers[kind].send({
+    const sent = this.producers[kind].sendRecord({
       topic: this.prefix + TOPIC_OF[kind],
       key: value.machineId,
       value: JSON.stringify(value),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { framed, type MessageHeaders, openEnvelope } from '#libs/contracts';
+import { frameJson, type MessageHeaders, openEnvelope } from '#libs/contracts';
 import { EnrichmentRules, enrichmentUrl, type ThinEvent } from './enrichment-rules.js';
 import { parseEnrichmentRules } from './parse-enrichment-rules.js';
 
@@ -17,11 +17,11 @@ function find(
   rules: EnrichmentRules,
   body: unknown,
   headers: MessageHeaders = [],
-): ReturnType<EnrichmentRules['find']> {
+): ReturnType<EnrichmentRules['findThinEvent']> {
   const message = { headers, value: Buffer.from(JSON.stringify(body)) };
   const envelope = openEnvelope(message);
   if (!envelope.ok) throw new Error(envelope.rejection.detail);
-  return rules.find(message, envelope.value);
+  return rules.findThinEvent(message, envelope.value);
 }
 function found(...args: Parameters<typeof find>): ThinEvent {
   const event = find(...args);
@@ -48,9 +48,9 @@ describe('EnrichmentRules', () => {
     };
     const structured: MessageHeaders = [['content-type', 'application/cloudevents+json']];
     expect(found(rules, event, structured)).toEqual({ ...expected, version: 'e-2' });
-    const value = framed(7, JSON.stringify(event));
+    const value = frameJson(7, JSON.stringify(event));
     const body = Buffer.from(JSON.stringify(data));
-    expect(rules.find({ headers: structured, value }, { body })).toMatchObject({
+    expect(rules.findThinEvent({ headers: structured, value }, { body })).toMatchObject({
       value: { ...expected, version: 'e-2' },
     });
   });

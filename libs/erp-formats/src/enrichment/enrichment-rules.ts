@@ -12,7 +12,7 @@ import {
   schemaFrameOf,
   STRUCTURED_MODE,
 } from '#libs/contracts';
-import { matches } from '../mapping/order-mapping.js';
+import { matchesPattern } from '../mapping/order-mapping.js';
 
 /** The place of a secret: a setting or a file, never the rules themselves. */
 export type SecretPlace = { env: string } | { file: string };
@@ -90,7 +90,7 @@ export class EnrichmentRules {
    * The order that a message names; undefined where no rule matches. Refusal: `invalid-message` (a value is missing, or
    * has characters that a URL cannot have).
    */
-  find(
+  findThinEvent(
     message: { headers: MessageHeaders; value: Buffer | null },
     { body }: Pick<Envelope, 'body'>,
   ): Parsed<ThinEvent> | undefined {
@@ -99,7 +99,7 @@ export class EnrichmentRules {
     const rule = this.all.find(({ when }) =>
       when.every(({ place, texts }) => {
         const found = event.textAt(place);
-        return found !== undefined && texts.some((text) => matches(text, found));
+        return found !== undefined && texts.some((text) => matchesPattern(text, found));
       }),
     );
     return rule && thinEvent(rule, event);

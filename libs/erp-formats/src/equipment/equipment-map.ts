@@ -91,7 +91,7 @@ export function parseEquipmentMap(text: string, format: EquipmentMapFormat): Equ
  *
  * @param readYaml parses in another thread, with {@link YAML_OPTIONS}
  */
-export async function parseEquipmentMapAside(
+export async function parseEquipmentMapAsync(
   text: string,
   format: EquipmentMapFormat,
   readYaml: (text: string) => Promise<unknown>,

@@ -15,7 +15,7 @@ const JOB = { no: '77', at: 1_763_680_000, open: true, steps: [{ id: '10', machi
 
 const expressions = new BoundedExpressions();
 afterAll(() => {
-  expressions.close();
+  expressions.closeEvaluator();
 });
 
 const mappingOf = (...entries: object[]) =>

@@ -48,7 +48,7 @@ export type Evaluation = { ok: true; json: string | undefined } | { ok: false; f
 export interface Expressions {
   /** Rejects once closed. */
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
-  close(): void;
+  closeEvaluator(): void;
 }
 
 /** The fault of an expression with its character; undefined for a valid one. */
@@ -114,14 +114,14 @@ export class OrderMapping {
     const entry = this.entries.find(
       (each) =>
         (each.contentType === undefined || each.contentType === type) &&
-        (each.topic === undefined || matches(each.topic, topic)),
+        (each.topic === undefined || matchesPattern(each.topic, topic)),
     );
     return entry && readMapped(entry, document, options, this.expressions);
   }
 
   /** Closes the evaluator; reads in progress reject. */
-  close(): void {
-    this.expressions.close();
+  closeExpressions(): void {
+    this.expressions.closeEvaluator();
   }
 }
 
@@ -134,7 +134,7 @@ function topicOf({ sourceTopic }: OrderDocument): string {
  * Matches a text against a pattern in which `*` stands for any text. Searches each part once, after the previous one;
  * a regular expression could take exponential time.
  */
-export function matches(pattern: string, topic: string): boolean {
+export function matchesPattern(pattern: string, topic: string): boolean {
   const [start = '', ...rest] = pattern.split('*');
   const end = rest.pop();
   if (end === undefined) return pattern === topic;

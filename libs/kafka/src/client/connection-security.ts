@@ -142,21 +142,21 @@ class LoginTokens {
   /** @throws TokenLoginError */
   async obtainToken({ client }: TokenLogin): Promise<string> {
     const source = await this.sourceOf(client);
-    const answer = await source.obtainFresh();
+    const answer = await source.obtainFreshToken();
     if (answer.kind === 'token') return answer.token;
     throw new TokenLoginError('NO_TOKEN', answer.why);
   }
 
   /** Requests another token for later logins; limited in frequency. */
   async replaceToken(token: string): Promise<void> {
-    await (await this.source)?.replace(token, 401);
+    await (await this.source)?.replaceToken(token, 401);
   }
 
   private sourceOf(client: KafkaOAuthClient): Promise<RenewedTokenSource> {
     const { proxy, ...credentials } = client;
     if (this.source !== undefined && this.client === client) return this.source;
     // The secret in the file has changed.
-    void this.source?.then((former) => former.close());
+    void this.source?.then((former) => former.closeTokenSource());
     this.client = client;
     // Loaded on demand: the terminal has no other use for an HTTP client.
     this.source = import('#libs/access-tokens').then(({ openClientCredentials }) =>

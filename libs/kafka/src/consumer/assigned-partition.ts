@@ -227,7 +227,7 @@ export class AssignedPartition {
 
   /** Records the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
-    message.span.end(how);
+    message.span.endSpan(how);
     const { overtaken } = this.progress;
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;

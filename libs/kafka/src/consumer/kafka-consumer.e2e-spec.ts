@@ -235,7 +235,7 @@ describe('KafkaConsumer', () => {
       );
       await eventually('the first is committed', async () => (await committed()) === 1);
       await eventually('all are handed over', () => handed.length === 4);
-      await before.close();
+      await before.closeConsumer();
       const partitions = [{ partition: 0, offset: '3' }];
       await admin.deleteTopicRecords({ topic, partitions });
 

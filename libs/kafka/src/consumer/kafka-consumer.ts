@@ -31,7 +31,13 @@ import { TopicHealth, type WrittenTopic } from './topic-health.js';
 /** The part of {@link CallSlots} that the consumer needs: no call may be in flight while a partition is revoked. */
 type CallsInFlight = Pick<
   CallSlots,
-  'underWay' | 'pause' | 'resume' | 'allowWhile' | 'wake' | 'idle' | 'cutOff'
+  | 'underWay'
+  | 'pauseCalls'
+  | 'resumeCalls'
+  | 'allowWhile'
+  | 'recheckCondition'
+  | 'whenNoCalls'
+  | 'cutOffCalls'
 >;
 
 export interface KafkaConsumerOptions {
@@ -178,7 +184,7 @@ export class KafkaConsumer {
   }
 
   /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is called. */
-  close(): Promise<void> {
+  closeConsumer(): Promise<void> {
     this.closing ??= this.shutDown();
     return this.closing;
   }
@@ -212,7 +218,7 @@ export class KafkaConsumer {
       onEnds: (topic, ends) => this.partitions.endsFetched(topic, ends),
       onAssigned: (assignment) => this.reassign(assignment),
       onRevoking: (deadlineMs) => this.drain.drainCalls(deadlineMs),
-      onMembershipConfirmed: () => this.options.calls.wake(),
+      onMembershipConfirmed: () => this.options.calls.recheckCondition(),
     };
   }
 
@@ -292,9 +298,9 @@ export class CallDrain {
     const drain = {};
     this.draining = drain;
     const { calls } = this;
-    calls.pause();
+    calls.pauseCalls();
     this.partitions.pauseAll();
-    const isIdle = await withDeadline(calls.idle(), deadlineMs);
+    const isIdle = await withDeadline(calls.whenNoCalls(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();
     // The last answers finish their messages in this turn of the event loop.
     await new Promise(setImmediate);
@@ -304,7 +310,7 @@ export class CallDrain {
   resumeCalls(): void {
     this.draining = undefined;
     this.partitions.resumeAll();
-    this.calls.resume();
+    this.calls.resumeCalls();
   }
 
   /** Drains as for a revocation, then drops waiting messages: other machines of theirs may have been in a call. */
@@ -320,8 +326,8 @@ export class CallDrain {
   private async cutOff(): Promise<void> {
     const { calls } = this;
     this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });
-    calls.cutOff(new Error('the partition may go to another process'));
-    await withDeadline(calls.idle(), CUT_OFF_DEADLINE_MS);
+    calls.cutOffCalls(new Error('the partition may go to another process'));
+    await withDeadline(calls.whenNoCalls(), CUT_OFF_DEADLINE_MS);
   }
 }
 
@@ -341,7 +347,7 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
   }
 
   close(): Promise<void> {
-    return this.consumer.close();
+    return this.consumer.closeConsumer();
   }
 
   override on(): never {

@@ -15,9 +15,9 @@ describe('an idempotent producer', () => {
     };
     const producer = new IdempotentProducer({ producer: () => client } as unknown as KafkaClient);
     const record = (key: string): OutboundRecord => ({ topic: 't', key, value: 'x', headers: {} });
-    await producer.sendAll(['a', 'b'].map(record));
-    await producer.send(record('c'));
-    await producer.close();
+    await producer.sendRecords(['a', 'b'].map(record));
+    await producer.sendRecord(record('c'));
+    await producer.closeProducer();
     expect(compressions).toEqual([CompressionTypes.GZIP, CompressionTypes.None]);
   });
 });

@@ -41,27 +41,27 @@ export class IdempotentProducer {
   private readonly failing = new ConsecutiveFailures();
   private producer: Producer | undefined;
   private previous: Promise<unknown> = Promise.resolve();
-  /** Records of {@link send} that are not acknowledged yet. */
-  waiting = 0;
+  /** Records of {@link sendRecord} that are not acknowledged yet. */
+  unacknowledged = 0;
 
   constructor(private readonly kafka: KafkaClient) {}
 
   /** Why records are not written, for `/health/ready`; undefined while they are. */
-  get problem(): string | undefined {
+  get writeProblem(): string | undefined {
     return this.failing.lastingProblem(realNowMs());
   }
 
   /** Sends after earlier records; resolves with the place. @throws RecordRefusedError, or why it was closed */
-  async send(record: OutboundRecord): Promise<RecordPlace> {
+  async sendRecord(record: OutboundRecord): Promise<RecordPlace> {
     const sent = this.previous.then(() => this.sendUntilAnswered([record]));
     this.previous = sent.catch(() => undefined);
-    this.waiting += 1;
+    this.unacknowledged += 1;
     try {
       const answer = await abortable(sent, this.stopping.signal);
       if ('refusal' in answer) throw answer.refusal;
       return { topic: record.topic, ...answer.place };
     } finally {
-      this.waiting -= 1;
+      this.unacknowledged -= 1;
     }
   }
 
@@ -69,7 +69,7 @@ export class IdempotentProducer {
    * Resolves with the refused records once each record is acknowledged or refused; those of a partition keep their
    * order. Must not be called while another call is in progress. @throws the reason of the close
    */
-  async sendAll(
+  async sendRecords(
     records: readonly OutboundRecord[],
   ): Promise<ReadonlyMap<OutboundRecord, RecordRefusedError>> {
     const refused = new Map<OutboundRecord, RecordRefusedError>();
@@ -77,7 +77,7 @@ export class IdempotentProducer {
     return refused;
   }
 
-  async close(): Promise<void> {
+  async closeProducer(): Promise<void> {
     this.stopping.abort(new Error('the producer is closed'));
     await this.disconnectProducer();
   }

@@ -130,7 +130,7 @@ export function openedInTurn(Base: ConnectionClass): ConnectionClass {
       if (this.isConnected()) return super.connect();
       this.isWanted = true;
       return new Promise((resolve, reject) => {
-        void turnsAt(`${this.host}:${this.port}`).run(async () => {
+        void turnsAt(`${this.host}:${this.port}`).runTask(async () => {
           // Nothing would close it.
           if (!this.isWanted) reject(new Error('closed before it was opened'));
           else {

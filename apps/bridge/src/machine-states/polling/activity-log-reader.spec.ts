@@ -51,7 +51,7 @@ describe('ActivityLogReader', () => {
   });
 
   afterEach(async () => {
-    await client.close();
+    await client.closeConnections();
     await service.stop();
   });
 

@@ -133,7 +133,7 @@ describe('MachineWatch', () => {
 
   afterEach(async () => {
     watch.endWatch();
-    await client.close();
+    await client.closeConnections();
     await service.stop();
   });
 

@@ -174,7 +174,7 @@ export class MachineWatch implements Polled {
     this.durationStart = finding.durationStart;
     if (finding.result.kind === 'lost') this.missedLog?.clearMissing();
     if (this.missedLog?.isWorthKeeping === false) this.missedLog = undefined;
-    span.end(events.length);
+    span.endSpan(events.length);
   }
 
   /** @param turn parent span of the requests */

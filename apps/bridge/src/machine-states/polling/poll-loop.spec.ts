@@ -334,21 +334,21 @@ describe('PollLoop', () => {
   );
 
   it('polls no machine while operators pause the flow, and makes up the turns at once afterwards', async () => {
-    hold.set(true);
+    hold.setHeld(true);
     const machines = machinesUpdatedAt(null, T0, T0 + 30);
     loop.addMachines(machines);
     await moveTo(T0 + 600);
     expect(pollsOf(machines)).toEqual([0, 0, 0]);
-    hold.set(false);
+    hold.setHeld(false);
     await settle();
     expect(pollsOf(machines)).toEqual([1, 1, 1]);
     expect(health.pollingSinceMs).toBe(clock.monotonicMs());
-    hold.set(true);
+    hold.setHeld(true);
     for (const machine of machines) machine.answer();
     await settle();
     await moveTo(T0 + 1200);
     expect(pollsOf(machines)).toEqual([1, 1, 1]);
-    hold.set(false);
+    hold.setHeld(false);
     await settle();
     expect(pollsOf(machines)).toEqual([2, 2, 2]);
   });

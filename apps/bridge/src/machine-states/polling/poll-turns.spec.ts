@@ -31,13 +31,13 @@ function pollFor(
   for (let nowMs = 0; nowMs < durationMs;) {
     for (let turn = queue.takeTurn(nowMs, false); turn; turn = queue.takeTurn(nowMs, false)) {
       turn.polled.polledMs.push(nowMs);
-      calls.add(nowMs + (turn.polled.answers ? latencyMs() : TIMEOUT_MS), turn);
+      calls.addItem(nowMs + (turn.polled.answers ? latencyMs() : TIMEOUT_MS), turn);
       underWay += 1;
     }
     mostUnderWay = Math.max(mostUnderWay, underWay);
     nowMs = Math.min(queue.nextMs, calls.earliestMs);
     while (calls.earliestMs <= nowMs) {
-      const turn = calls.take()!;
+      const turn = calls.takeEarliest()!;
       underWay -= 1;
       queue.releaseSlot(turn);
       const { answers, polledMs } = turn.polled;

@@ -156,17 +156,21 @@ export class PollQueue<T> {
   }
 
   addTurn(turn: PollTurn<T>): void {
-    this.queueOf(turn).add(turn.dueMs, turn);
+    this.queueOf(turn).addItem(turn.dueMs, turn);
   }
 
   /** Keeps a turn that was due while polls are paused; it comes up again at `lookMs`. */
   passOver(turn: PollTurn<T>, lookMs: number): void {
-    this.passedOver.add(lookMs, turn);
+    this.passedOver.addItem(lookMs, turn);
   }
 
   /** Makes turns that were passed over due again, in their original order, once the service answers. */
   requeuePassedOver(): void {
-    for (let turn = this.passedOver.take(); turn !== undefined; turn = this.passedOver.take()) {
+    for (
+      let turn = this.passedOver.takeEarliest();
+      turn !== undefined;
+      turn = this.passedOver.takeEarliest()
+    ) {
       this.addTurn(turn);
     }
   }
@@ -174,7 +178,7 @@ export class PollQueue<T> {
   /** Takes a due turn into a slot until {@link releaseSlot}; with `mayProbe`, also a passed-over one before its time. */
   takeTurn(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
-    const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
+    const turn = queue?.takeEarliest() ?? this.takePassedOver(nowMs, mayProbe);
     if (turn === undefined) return undefined;
     this.underWay += 1;
     if (isFailing(turn)) this.failingUnderWay += 1;
@@ -197,7 +201,7 @@ export class PollQueue<T> {
   private takePassedOver(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const { earliestMs } = this.passedOver;
     const isFree = this.underWay < this.slots;
-    return isFree && (mayProbe || earliestMs <= nowMs) ? this.passedOver.take() : undefined;
+    return isFree && (mayProbe || earliestMs <= nowMs) ? this.passedOver.takeEarliest() : undefined;
   }
 
   private openQueues(): DueQueue<PollTurn<T>>[] {

@@ -25,22 +25,22 @@ export class StandstillBreaker extends ProbingBreaker {
 
   /** Admits a call; undefined if it may not be made now. Every admitted call ends with {@link endCall}. */
   admitCall(nowMs: number, isKnownToFail: boolean): AdmittedCall | undefined {
-    if (!this.admits(nowMs)) return undefined;
+    if (!this.admitsCallAt(nowMs)) return undefined;
     const call: AdmittedCall = { isKnownToFail };
-    if (this.callBegins()) this.probe = call;
+    if (this.beginCall()) this.probe = call;
     return call;
   }
 
   /** Records the end of a call; returns whether that opened or closed the breaker. */
   endCall(call: AdmittedCall, end: CallEnd, nowMs: number): 'opened' | 'closed' | undefined {
     const isProbe = call === this.probe;
-    if (isProbe) this.probeWasVoid();
+    if (isProbe) this.voidProbe();
     if (isProbe || end === 'answered') this.probe = undefined;
     const wasOpen = this.isOpen;
     if (end === 'void') return undefined;
     if (end === 'answered') {
       this.failures = 0;
-      this.close();
+      this.closeBreaker();
       return wasOpen ? 'closed' : undefined;
     }
     if (!wasOpen && !call.isKnownToFail) {

@@ -95,7 +95,7 @@ describe('Equipment', () => {
     for (let order = 1; order <= 7; order += 1) unmapped.addPlace(`47${order}`, LATHE);
     unmapped.addPlace('471', LATHE);
     unmapped.addPlace('1', { workCentre: 'ZZ' });
-    expect(unmapped.list()).toEqual([
+    expect(unmapped.listUnmapped()).toEqual([
       {
         ...LATHE,
         operations: 8,
@@ -107,7 +107,7 @@ describe('Equipment', () => {
     ]);
     writeMap({ ...LATHE, machineId: 'M-3' });
     await untilMapped(LATHE, 'M-3');
-    expect(unmapped.list().map(({ workCentre }) => workCentre)).toEqual(['ZZ']);
+    expect(unmapped.listUnmapped().map(({ workCentre }) => workCentre)).toEqual(['ZZ']);
   });
 });
 

@@ -14,7 +14,7 @@ import type { OrderOperation } from '#libs/contracts';
 import {
   EquipmentMap,
   equipmentMapFormat,
-  parseEquipmentMapAside,
+  parseEquipmentMapAsync,
   YAML_OPTIONS,
 } from '#libs/erp-formats';
 import { MachineDirectory } from '../../machine-directory/index.js';
@@ -123,7 +123,7 @@ export class EquipmentMapFile {
       if (content === this.content && this.problem === undefined) return undefined;
       this.content = content;
       const format = equipmentMapFormat(this.path);
-      const entries = await parseEquipmentMapAside(content, format, readYamlAside);
+      const entries = await parseEquipmentMapAsync(content, format, readYamlAside);
       this.problem = undefined;
       return { kind: 'map', map: EquipmentMap.of(entries) };
     } catch (error) {
@@ -220,7 +220,7 @@ export class UnmappedWorkCentres {
   }
 
   /** Unmapped work centres, those with the most operations first. */
-  list(): UnmappedWorkCentre[] {
+  listUnmapped(): UnmappedWorkCentre[] {
     for (const [key, { plant, workCentre }] of this.places) {
       const place = {
         ...(plant !== null && { plant }),

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { afterRealMs, Clock, whenAnyAborts } from '#libs/clock';
-import { isOver, type OrderMessage, type Rejection } from '#libs/contracts';
+import { isFinishedStatus, type OrderMessage, type Rejection } from '#libs/contracts';
 import { groupBy } from '#libs/erp-formats';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
@@ -34,8 +34,8 @@ export class OrderRelay {
     const machineIds = new Set<string>();
     for (const { order } of orders) {
       const { status: ofOrder = 'planned' } = order;
-      for (const operation of isOver(ofOrder) ? [] : (order.operations ?? [])) {
-        if (isOver(operation.status ?? ofOrder)) continue;
+      for (const operation of isFinishedStatus(ofOrder) ? [] : (order.operations ?? [])) {
+        if (isFinishedStatus(operation.status ?? ofOrder)) continue;
         const machineId = this.equipment.machineOf(operation);
         if (machineId !== undefined) machineIds.add(machineId);
       }

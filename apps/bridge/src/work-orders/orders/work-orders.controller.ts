@@ -68,7 +68,7 @@ export class WorkOrdersController {
     envelope: Envelope,
   ): Parsed<Content> | Promise<Parsed<Content>> {
     const { erp } = this.settings;
-    const thin = erp.enrichment.find(message, envelope);
+    const thin = erp.enrichment.findThinEvent(message, envelope);
     if (thin !== undefined) return thin;
     const { contentType, body } = envelope;
     // Epoch seconds; the time of changes without a time of their own.

@@ -164,7 +164,7 @@ export class ErpRequests {
 
   async closeClient(): Promise<void> {
     this.notBeforeMs = Infinity;
-    await this.client.close();
+    await this.client.closeConnections();
   }
 
   private supersede(waiting: WaitingRequest, detail: string): void {
@@ -178,10 +178,10 @@ export class ErpRequests {
     const { isHeld } = this.context.hold;
     const nowMs = realNowMs();
     const mayBegin = !isHeld && nowMs >= this.notBeforeMs;
-    while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
+    while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admitsCallAt(nowMs)) {
       const waiting = lanes.beginNext(nowMs);
       if (waiting === undefined) break;
-      void this.callErp(waiting, breaker.callBegins());
+      void this.callErp(waiting, breaker.beginCall());
     }
     // The end of a GET and the release of the hold call this again.
     if (isHeld || lanes.callsUnderWay >= rule.concurrency) return;
@@ -202,7 +202,7 @@ export class ErpRequests {
       this.results[answer.kind] += 1;
       await this.handleAnswer({ waiting, path, isProbe, begunMs, askedAt }, answer);
     } catch (error) {
-      if (isProbe) this.breaker.probeWasVoid();
+      if (isProbe) this.breaker.voidProbe();
       this.lanes.endGet(waiting);
       if (message.revoked.aborted) message.abandon();
       // A bug of the bridge: the order is requested again, and the message dead-lettered if that does not help.
@@ -220,11 +220,15 @@ export class ErpRequests {
     );
     let status: number | string = 'aborted';
     try {
-      const answer = await this.client.get(path, message.revoked, traceHeaders(span.context));
+      const answer = await this.client.getDocument(
+        path,
+        message.revoked,
+        traceHeaders(span.context),
+      );
       status = statusOf(answer);
       return answer;
     } finally {
-      span.end(status);
+      span.endSpan(status);
     }
   }
 
@@ -332,7 +336,7 @@ export class ErpRequests {
     waiting.goneSinceMs ??= nowMs;
     const leftMs = waiting.goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
     if (status !== 410 && leftMs > 0) {
-      if (call.isProbe) this.breaker.probeWasVoid();
+      if (call.isProbe) this.breaker.voidProbe();
       this.postponeRequest(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS));
       return;
     }
