@@ -588,8 +588,8 @@ describe('machine-bridge doctor', () => {
         );
       };
       expect(await warnings()).toEqual([]);
-      await topics.addPartitions(TOPICS.registry, 7);
-      await topics.addPartitions('machine-bridge.relayed-orders.v1', 7);
+      await topics.growToPartitions(TOPICS.registry, 7);
+      await topics.growToPartitions('machine-bridge.relayed-orders.v1', 7);
       const found = await warnings();
       expect(found).toContainEqual(
         expect.stringMatching(

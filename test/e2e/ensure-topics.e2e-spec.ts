@@ -102,7 +102,7 @@ describe('the topics the bridge needs', () => {
 
   it('grow when those that they go with have grown since', async () => {
     await ensure(2, topic('lists'), topic('state', 'lists'));
-    await new TestKafka(testBrokers(), prefix).topics.addPartitions('lists', 4);
+    await new TestKafka(testBrokers(), prefix).topics.growToPartitions('lists', 4);
     await ensure(2, topic('lists'), topic('state', 'lists'));
     expect(await widthOf('state')).toBe(4);
   });

@@ -192,8 +192,8 @@ describe('the idempotent producer', () => {
   });
 
   it.each([
-    ['send', (it: IdempotentProducer) => it.sendRecord(record('h', ''))],
-    ['sendAll', (it: IdempotentProducer) => it.sendRecords([record('h', '')])],
+    ['sendRecord', (it: IdempotentProducer) => it.sendRecord(record('h', ''))],
+    ['sendRecords', (it: IdempotentProducer) => it.sendRecords([record('h', '')])],
   ])(
     'says so while Kafka is away, and waits for nothing once it is closed: %s',
     async (_, send) => {

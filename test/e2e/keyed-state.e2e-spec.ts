@@ -275,7 +275,7 @@ describe('keyed state', () => {
           [],
         );
       }
-      await hashed.topics.addPartitions(name, 5);
+      await hashed.topics.growToPartitions(name, 5);
       await member.owns([0, 1, 2, 3, 4]);
       await eventually(
         'all keys are owned',

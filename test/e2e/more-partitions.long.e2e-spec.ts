@@ -66,11 +66,11 @@ describe('machines that two processes remember', () => {
     await untilAllPublished();
     const watchedSince = plant.clock.nowSeconds();
     await stopBoth();
-    await plant.kafka.topics.addPartitions(MEMORY, 6);
+    await plant.kafka.topics.growToPartitions(MEMORY, 6);
     await startTwo();
     await untilWatched([0, 1, 2, 3, 4, 5]);
     // of which keys also move between partitions that have been there before
-    await plant.kafka.topics.addPartitions(MEMORY, 8);
+    await plant.kafka.topics.growToPartitions(MEMORY, 8);
     bridges[0]?.kill('SIGKILL');
     bridges[0] = plant.startBridge();
     await untilWatched([6, 7]);
@@ -114,7 +114,7 @@ describe('the order ledger', () => {
         }),
       });
       await plant.sandbox.listBecomes('M-001', ['4711']);
-      await plant.kafka.topics.addPartitions(topic, 6);
+      await plant.kafka.topics.growToPartitions(topic, 6);
       const wanted = `${topic} has 6 partitions and had 3`;
       await eventually('the bridge says that it cannot go on', async () =>
         (await healthOf(plant.bridgeUrl)).problems['kafka']?.includes(wanted),

@@ -107,7 +107,7 @@ describe('orders that come through any partition', () => {
   });
 
   it('are known there when their topic has grown', async () => {
-    await plant.kafka.topics.addPartitions(TOPICS.workOrders, 6);
+    await plant.kafka.topics.growToPartitions(TOPICS.workOrders, 6);
     await plant.restartBridge();
     await send('wide', 5, 100_003, () => 'M-005');
     await plant.sandbox.listBecomes('M-005', ORDERS);
@@ -119,7 +119,7 @@ describe('orders that come through any partition', () => {
   });
 
   it('are rejected there as well when it has grown while the bridge runs', async () => {
-    await plant.kafka.topics.addPartitions(TOPICS.workOrders, 7);
+    await plant.kafka.topics.growToPartitions(TOPICS.workOrders, 7);
     await plant.sandbox.addFault({
       operation: 'setWorkOrderList',
       status: 422,

@@ -59,13 +59,13 @@ export class TestTopics {
   }
 
   /** Sets the number of a topic's partitions; returns when the brokers know it. */
-  async addPartitions(name: string, countRecords: number): Promise<void> {
+  async growToPartitions(name: string, count: number): Promise<void> {
     const topic = `${this.prefix}${name}`;
     await withAdmin(this.kafka, async (admin) => {
-      await admin.createPartitions({ topicPartitions: [{ topic, count: countRecords }] });
+      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
       await eventually(`${name} is wider`, async () => {
         const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-        return topics[0]?.partitions.length === countRecords;
+        return topics[0]?.partitions.length === count;
       });
     });
   }

@@ -47,7 +47,7 @@ export function narrator({ machines, sandboxUrl, clock, topicPrefix, readJson, p
   return { narrate, calledBack };
 
   function calledBack({ ARBPL_MACHINE: machineId, ...status }) {
-    line('callback', machineId ?? '', `the ERP is told ${JSON.stringify(status)}`);
+    line('callback', machineId ?? '', `posted to the ERP: ${JSON.stringify(status)}`);
   }
 
   function stateChange(type, data) {

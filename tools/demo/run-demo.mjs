@@ -12,7 +12,7 @@ What you see from here on: one second is a minute of the plant's time.
   state     the bridge saw a machine change and published it        (machine.state-changes.v1)
   list      a machine's work order list reached the service          (from erp.work-order-lists.v1, erp.work-orders.v1)
   reason    an operator's downtime reason reached the service        (from mes.downtime-reasons.v1)
-  callback  ingest told the ERP what became of its order             (of the order that the ERP posted by HTTP)
+  callback  ingest posted the outcome of its order to the ERP        (of the order that the ERP posted by HTTP)
   refused   a message the bridge kept as a dead letter               (….dlq)
 `;
 

@@ -3,7 +3,7 @@ import { loadBridgeSettings, readEnvironment } from '#libs/config';
 import { runProgram } from '#libs/program';
 import { createBridge } from './create-bridge.js';
 
-/** Ten seconds for calls in flight and a few to leave the group, whether or not a broker answers. */
+/** Ten seconds for calls under way and a few to leave the group, whether or not a broker answers. */
 const STOP_DEADLINE_MS = 14_000;
 
 const logger = new Logger('Bridge');

@@ -2,7 +2,7 @@ import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { CommanderError } from 'commander';
 import { SettingsError } from '#libs/config';
 import { EXIT_CODES, UnreachableError } from './command-line/exit-codes.js';
-import { printStatus, visibleLines } from './command-line/output.js';
+import { printStatus, visible, visibleLines } from './command-line/output.js';
 import { createProgram } from './program.js';
 
 /** Writes the libraries' warnings and errors to stderr; stdout has only the command's result. */
@@ -20,7 +20,7 @@ class StderrLogger extends ConsoleLogger {
     if (context === 'kafkajs') return;
     for (const message of messages) {
       const text = typeof message === 'string' ? message : JSON.stringify(message);
-      process.stderr.write(`${logLevel ?? ''} ${context ?? ''}: ${text}\n`);
+      process.stderr.write(`${logLevel ?? ''} ${context ?? ''}: ${visible(text)}\n`);
     }
   }
 }
@@ -55,7 +55,7 @@ try {
 } catch (error) {
   // commander has printed its own errors
   if (!(error instanceof CommanderError)) {
-    // of what some server has answered, too
+    // the message may contain text from a server's answer
     visibleLines(error instanceof Error ? error.message : String(error)).forEach(printStatus);
   }
   process.exitCode = exitCodeOf(error, program.args[0]);

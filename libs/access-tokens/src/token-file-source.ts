@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { readSettingsFileAside } from '#libs/config';
+import { FileTooLargeError, readSettingsFileAsync } from '#libs/config';
 import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
 /** Thousands of calls a second share a check of the file; after a refusal it is checked at once. */
@@ -55,14 +55,15 @@ export class TokenFileSource implements TokenSource {
       // before the content: the next check then notices a change between the two
       const version = await versionOf(this.path);
       if (this.known?.version === version) return { kind: 'token', token: this.known.token };
-      const token = (await readSettingsFileAside(this.path)).trim();
+      const token = (await readSettingsFileAsync(this.path)).trim();
       const fault = whyUnsendable(token);
       if (fault !== undefined) return this.unreadable(`: ${fault}`);
       this.known = { version, token };
       return { kind: 'token', token };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      return this.unreadable(` cannot be read (${code ?? 'unknown error'})`);
+      const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+      const why = error instanceof FileTooLargeError ? error.message : code;
+      return this.unreadable(` cannot be read (${why})`);
     }
   }
 

@@ -1,6 +1,10 @@
 /** Waits for shared work: an abort of the signal rejects this wait, while the work goes on. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  if (signal.aborted) {
+    // Its failure has no other listener.
+    work.catch(() => undefined);
+    return Promise.reject(signal.reason as Error);
+  }
   return new Promise((resolve, reject) => {
     const leave = onAbort(signal, () => reject(signal.reason as Error));
     work.then(leave, leave);

@@ -26,10 +26,8 @@ export class Clock {
   }
 
   /** The plant's time at a real one, both in epoch milliseconds. */
-  atMs(monotonicRealMs: number): number {
-    return this.speed === 1
-      ? monotonicRealMs
-      : this.originMs + (monotonicRealMs - this.originMs) * this.speed;
+  atMs(epochMs: number): number {
+    return this.speed === 1 ? epochMs : this.originMs + (epochMs - this.originMs) * this.speed;
   }
 
   /** Epoch seconds, rounded down. */

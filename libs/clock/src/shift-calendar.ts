@@ -29,7 +29,7 @@ export class ShiftCalendar {
   /** The shift in progress at `time` (epoch seconds). */
   shiftAt(time: number): Shift {
     const day = localDayOf(time, this.settings.timeZone);
-    // The night shift began the day before, or two days before if the zone skipped a day, as Samoa did at the date line.
+    // The night shift began the day before, or two days before if the zone skipped one, as Samoa did at the date line.
     // A change of the clocks can move a start across midnight.
     for (const candidate of [day, day - 1, day + 1, day - 2]) {
       const shift = this.shiftsOf(candidate).find((s) => s.startTime <= time && time < s.endTime);

@@ -258,7 +258,7 @@ export class MachineCloudClient {
     return this.serviceClock.offsetAt(this.clock.nowMs());
   }
 
-  /** Waits for calls in flight (each has its deadline), then closes every connection; gives up a login. */
+  /** Waits for calls under way (each has its deadline), then closes every connection; gives up a login. */
   async closeConnections(): Promise<void> {
     await Promise.all([this.transport.drainConnections(), this.tokens.closeTokenSource()]);
   }

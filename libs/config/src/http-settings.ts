@@ -50,7 +50,7 @@ export function listenAddress(
     env.refuse(`${app}_HTTP_HOST`, 'must be a host name or an IP address, and nothing else');
   }
   return {
-    // By that name Fastify opens a second server on ::1, which has none of the limits that are set of the first.
+    // For `localhost` Fastify opens a second server on ::1, without the limits of the first.
     host: host === 'localhost' ? '127.0.0.1' : host,
     port: env.integer(`${app}_HTTP_PORT`, { default: defaultPort, max: 65_535 }),
     // an invalid host is one problem: the token is not required as well

@@ -43,6 +43,6 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
-export { readSettingsFile, readSettingsFileAside } from './settings-file.js';
+export { FileTooLargeError, readSettingsFile, readSettingsFileAsync } from './settings-file.js';
 export { type TokenSettings } from './token-settings.js';
 export { type TracingSettings } from './tracing-settings.js';

@@ -5,11 +5,11 @@ import { realNowMs } from '#libs/clock';
 const MAX_FILE_MIB = 64;
 const MAX_FILE_BYTES = MAX_FILE_MIB * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
-/** A shell gives what a command prints by a pipe, and the command takes its time. */
+/** Limits for a pipe: a shell passes the output of a command by one, and the command may take some time. */
 const WRITER_WAIT_MS = 10_000;
 const NO_WRITER_WAIT_MS = 3_000;
 const LOOK_AGAIN_MS = 10;
-/** Else the open of a named pipe would hang until somebody writes to it. Windows has no such flag. */
+/** Without it, opening a named pipe blocks until it has a writer. Windows has no such flag. */
 const WITHOUT_WAITING = constants.O_RDONLY | ((constants.O_NONBLOCK as number | undefined) ?? 0);
 
 export class FileTooLargeError extends Error {
@@ -19,8 +19,8 @@ export class FileTooLargeError extends Error {
 }
 
 /**
- * The text of a file that a setting names. Holds up the process for a pipe alone, for ten seconds at most: one that nobody
- * opens to write to within three is empty.
+ * Reads a file that a setting names. Blocks the process, for a pipe up to ten seconds; a pipe that has no writer within
+ * three seconds is empty.
  *
  * @throws FileTooLargeError; Error with a code when the file cannot be read
  */
@@ -29,10 +29,10 @@ export function readSettingsFile(path: string): string {
   try {
     const isPipe = fstatSync(descriptor).isFIFO();
     const startMs = realNowMs();
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
     const pieces: Buffer[] = [];
     let size = 0;
     while (size <= MAX_FILE_BYTES) {
-      const piece = Buffer.allocUnsafe(PIECE_BYTES);
       const length = readPiece(descriptor, piece);
       const mayFollow = length === undefined || (length === 0 && size === 0 && isPipe);
       const waitMs = length === undefined ? WRITER_WAIT_MS : NO_WRITER_WAIT_MS;
@@ -42,7 +42,7 @@ export function readSettingsFile(path: string): string {
       }
       if (length === undefined) throw Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
       if (length === 0) return Buffer.concat(pieces).toString();
-      pieces.push(piece.subarray(0, length));
+      pieces.push(Buffer.from(piece.subarray(0, length)));
       size += length;
     }
     throw new FileTooLargeError();
@@ -51,7 +51,7 @@ export function readSettingsFile(path: string): string {
   }
 }
 
-/** Undefined where a pipe, or a terminal, has nothing yet. */
+/** Returns the number of bytes read; undefined if a pipe or a terminal has none yet. */
 function readPiece(descriptor: number, piece: Buffer): number | undefined {
   try {
     return readSync(descriptor, piece);
@@ -62,14 +62,14 @@ function readPiece(descriptor: number, piece: Buffer): number | undefined {
 }
 
 /**
- * The same for a program that is running: it waits for no pipe, and a mount that hangs does not hang the process.
+ * Reads such a file in a running program: does not wait for a pipe, nor does a mount that hangs block the process.
  *
  * @throws as {@link readSettingsFile}
  */
-export async function readSettingsFileAside(path: string): Promise<string> {
+export async function readSettingsFileAsync(path: string): Promise<string> {
   const file = await open(path, WITHOUT_WAITING);
   const pieces: Buffer[] = [];
-  // the stream closes the file
+  // The stream closes the file.
   for await (const piece of file.createReadStream({ end: MAX_FILE_BYTES })) {
     pieces.push(piece as Buffer);
   }

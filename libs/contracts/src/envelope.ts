@@ -73,7 +73,7 @@ export const STRUCTURED_MODE = 'application/cloudevents+json';
 
 /**
  * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type
- * `application/cloudevents+json`), each with or without the frame of a schema registry. Refusals: `invalid-json` (no
+ * `application/cloudevents+json`), each with or without the frame of a schema registry. Rejections: `invalid-json` (no
  * value, or a structured event that is not JSON), `invalid-message` (JSON that is not a CloudEvent, or a frame whose
  * payload is not JSON), `too-large` (above 1 MiB).
  */

@@ -46,7 +46,7 @@ export interface WorkOrderListMessage {
  * Reads `erp.work-order-lists.v1`: `{machineId, workingOrders, issuedAt?}` or `{machines: [...]}`
  * (interface, setWorkOrderList). In the second form a bad entry is a fault of its own and the others remain valid; of
  * several entries for a machine only the last counts, valid or not; `issuedAt` beside `machines` applies to entries
- * without their own. Refusals: `invalid-json`, `invalid-message`, `too-large`.
+ * without their own. Rejections: `invalid-json`, `invalid-message`, `too-large`.
  */
 export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> {
   const json = readJson(body);
@@ -162,7 +162,7 @@ const SNAPSHOT_FIELDS = { ...CHANGE_FIELDS, status: orderStatus };
 
 /**
  * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has the order's.
- * A completed or cancelled order may leave its operations out, for it is on no list. Refusals: `invalid-message`,
+ * A completed or cancelled order may leave its operations out, for it is on no list. Rejections: `invalid-message`,
  * `too-large` (more than 10,000 operations). One bad operation refuses the order, because a snapshot without it would
  * remove that operation from its machine.
  */
@@ -185,7 +185,7 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   return parsed({ orderId, changedAt, status, operations: operations.value });
 }
 
-/** Checks a change by the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
+/** Checks a change by the rules of the canonical form. Rejections: `invalid-message`, `too-large`. */
 export function parseOrderChange(json: unknown): Parsed<OrderChange> {
   const fields = readFields<OrderFields<OrderChange>>(CHANGE_FIELDS, json);
   if (!fields.ok) return fields;
@@ -262,7 +262,7 @@ const REASON_FIELDS = {
 
 /**
  * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. The
- * start may lie in the future. Refusals: `invalid-json`, `invalid-message`,
+ * start may lie in the future. Rejections: `invalid-json`, `invalid-message`,
  * `missing-times` (no start), `start-after-end`, `too-large`.
  */
 export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {

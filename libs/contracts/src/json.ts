@@ -27,7 +27,7 @@ const MAX_DEPTH = 64;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses a JSON body. Refusals: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for invalid UTF-8 or JSON,
+ * Parses a JSON body. Rejections: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for invalid UTF-8 or JSON,
  * `invalid-message` for arrays and objects nested deeper than 64 levels and for an object that has a key twice. A
  * byte order mark is tolerated.
  */

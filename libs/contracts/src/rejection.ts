@@ -38,7 +38,7 @@ export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
-/** Reads all items, or returns the first refusal. */
+/** Reads all items, or returns the first rejection. */
 export function parsedEach<I, T>(items: Iterable<I>, read: (item: I) => Parsed<T>): Parsed<T[]> {
   const values: T[] = [];
   for (const item of items) {
@@ -53,7 +53,7 @@ export function rejected(code: RejectionCode, detail: string): Refused {
   return { ok: false, rejection: { code, detail: printable(detail) } };
 }
 
-/** Adds the machine at fault to a refusal, where its id could be read. */
+/** Adds the machine at fault to a rejection, if its id could be read. */
 export function withMachineId(refused: Refused, machineId: string | undefined): Refused {
   if (machineId === undefined) return refused;
   return { ok: false, rejection: { ...refused.rejection, machineId } };

@@ -126,7 +126,7 @@ export class CallSlots extends Semaphore {
     this.serve();
   }
 
-  /** Sets a condition, checked before each call begins and again before it is sent; {@link recheckCondition} reports its change. */
+  /** Sets a condition, checked before each call begins and again before it is sent. Changes need {@link recheckCondition}. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }

@@ -61,7 +61,7 @@ export class BoundedExpressions implements Expressions {
         continue;
       }
       this.failedStarts = 0;
-      // a host short of memory, a defect, or memory that earlier documents have left in use
+      // a host short of memory, a bug, or memory that earlier documents have left in use
       const isAnotherFault =
         ending.kind === 'died' || (ending.kind === 'out-of-memory' && used !== undefined);
       if (!isAnotherFault || attempt === MAX_ATTEMPTS) return evaluationOf(ending, this.limits);

@@ -326,7 +326,7 @@ describe('a change of an unknown order', () => {
     [['planned', 'started', 'completed'], 'started'],
     [['planned', 'released'], 'released'],
     [['planned', 'completed'], 'planned'],
-  ])('stands where its operations stand: %j is %s', (statuses, expected) => {
+  ])('follows from the statuses of its operations: %j is %s', (statuses, expected) => {
     const operations = statuses.map((status, index) => operation(`${index}`, { status }));
     expect(orderAfter(apply({ operations }))).toMatchObject({ status: expected, operations });
   });

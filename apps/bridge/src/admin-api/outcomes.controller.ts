@@ -239,7 +239,7 @@ function textOf(query: Record<string, unknown>, name: string): string | undefine
 function sinceOf(query: Record<string, unknown>): number | undefined {
   const text = textOf(query, 'since');
   if (text === undefined) return undefined;
-  // in a query the plus of an offset, as somebody types it, is a blank
+  // An unescaped `+` of a UTC offset arrives as a blank.
   const time = readEpochSeconds(text.replace(/ (?=\d\d:\d\d$)/, '+'));
   if (!time.ok) throw new BadRequestException(`since ${time.problem}`);
   return time.seconds;

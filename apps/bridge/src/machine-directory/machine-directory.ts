@@ -160,7 +160,7 @@ export class MachineDirectory
     }
   }
 
-  /** Undefined after a defect; the list is read again later. */
+  /** Undefined after a bug; the list is read again later. */
   private async tryRefresh(signal: AbortSignal): Promise<HttpAnswer<MachineInfo[]> | undefined> {
     try {
       return await abortable(this.refreshList(), signal);

@@ -113,7 +113,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     return this.restMs;
   }
 
-  /** Logs a defect with one machine; the others are refreshed all the same. */
+  /** Logs a bug with one machine; the others are refreshed all the same. */
   private logFault(error: unknown, machineId: string): number {
     if (!this.stopping.signal.aborted) {
       this.logger.error({ msg: 'not refreshed', machineId, err: error });

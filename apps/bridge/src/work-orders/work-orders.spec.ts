@@ -324,7 +324,7 @@ describe('orders and the lists of machines', () => {
   it.each([
     ['asked for later, however old it says the order is', 30_001, ['4711']],
     ['that was asked for before', 29_999, []],
-  ])('goes by an answer %s, once the ERP did not have the order', async (_, askedAt, expected) => {
+  ])('applies an answer %s, once the ERP did not have the order', async (_, askedAt, expected) => {
     await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }));
     await relayGone(30_000);
     const order = orderOf({ orderId: '4711', changedAt: 10, machines: ['M-1'] });

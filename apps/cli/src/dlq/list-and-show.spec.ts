@@ -77,7 +77,7 @@ describe('isSelected', () => {
     ['offset', { offset: 17 }, { offset: 0 }],
     ['begin of a time', { since: FAILED_AT }, { since: FAILED_AT + 1 }],
     ['end of a time, which is not part of it', { until: FAILED_AT + 1 }, { until: FAILED_AT }],
-  ])('goes by %s', (_, selecting, other) => {
+  ])('selects by %s', (_, selecting, other) => {
     expect(isSelected(one, selecting)).toBe(true);
     expect(isSelected(one, other)).toBe(false);
   });

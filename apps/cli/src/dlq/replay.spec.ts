@@ -136,11 +136,11 @@ describe('writeBack', () => {
   it('marks dead letters only once their messages have been acknowledged', async () => {
     const sent: string[][] = [];
     let acknowledge: (refused: ReadonlyMap<OutboundRecord, RecordRefusedError>) => void;
-    const sendAll: IdempotentProducer['sendRecords'] = (records) => {
+    const sendRecords: IdempotentProducer['sendRecords'] = (records) => {
       sent.push(records.map(({ topic, key }) => `${topic} ${String(key)}`));
       return new Promise((resolve) => (acknowledge = resolve));
     };
-    const replayed = writeBack({ sendRecords: sendAll }, replays, by);
+    const replayed = writeBack({ sendRecords }, replays, by);
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent).toEqual([replays.map(({ original }) => `${original.topic} M-1`)]);
     // a message that Kafka refuses is not marked

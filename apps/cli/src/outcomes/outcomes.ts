@@ -7,7 +7,7 @@ import {
   JSON_OPTION,
 } from '../command-line/command.js';
 import { readLimit, readNotEmpty, readTime } from '../command-line/option-values.js';
-import { printRecords, printStatus } from '../command-line/output.js';
+import { printRecords, printStatus, visible } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
 /** Limit of the bridge's answer. */
@@ -85,5 +85,5 @@ async function showOutcomes(options: OutcomesOptions): Promise<void> {
       detail ?? '-',
     ],
   });
-  if (cut !== null) printStatus(`there may be more: ${cut}`);
+  if (cut !== null) printStatus(`there may be more: ${visible(cut)}`);
 }

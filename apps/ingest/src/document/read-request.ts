@@ -22,7 +22,7 @@ export type RequestHeaders = Readonly<Record<string, string | string[] | undefin
 export interface Message {
   topic: InputTopic;
   value: Buffer;
-  /** The compact JSON of a structured event, as in a batch: an id is repeated if it equals that of its first message. */
+  /** Compact JSON of a structured event, as in a batch: a repetition has that of the first message with its id. */
   compact?: Buffer;
   headers: (readonly [name: string, value: string])[];
   /** The sender's id, and the scope of the sender in which it is unique; undefined if none was sent. */

@@ -64,7 +64,7 @@ export interface Tile {
  * GET /api/events?factoryId=… (SSE). Events, each with an id (`<server epoch>-<n>`), resumed by Last-Event-ID:
  *  - `snapshot` {kafka: Link, session: Session, tiles: Tile[]}   on connect and where a resume is impossible, once the
  *    topics have been read; until then, `link` only
- *  - `tiles` {tiles: Tile[], gone: string[]}                    changed tiles, removed machines; about 4 events a second
+ *  - `tiles` {tiles: Tile[], gone: string[]}                    changed tiles, removed machines; coalesced, at most about 4 events a second
  *  - `reasons` ReasonLists                                      of machines whose list of reasons is new or has changed
  *  - `entry` {machineId, entry: Entry}                          a new reason, or a new outcome of one
  *  - `note` {machineId, note: Note}

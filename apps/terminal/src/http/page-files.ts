@@ -46,7 +46,7 @@ class PageFile {
   }
 }
 
-/** The first that is accepted is used. */
+/** In order of preference. */
 const ENCODINGS = ['br', 'gzip'] as const;
 const ENCODERS = {
   br: (bytes: Buffer) =>
@@ -89,7 +89,7 @@ function readFiles(folder: string): PageFile[] {
   }
 }
 
-/** Not with a weight of 0, which refuses it. */
+/** Whether the request accepts the encoding; a weight of 0 refuses it. */
 function accepts({ headers }: FastifyRequest, encoding: string): boolean {
   const offers = (headers['accept-encoding'] ?? '').toLowerCase().split(',');
   return offers.some((offer) => {

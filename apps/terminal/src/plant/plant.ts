@@ -263,7 +263,7 @@ export class Plant {
     if (topic !== `${this.options.topicPrefix}${TOPICS.downtimeReasons}`) return;
     const entry = this.entriesByPlace.get(`${partition}-${offset}`);
     if (entry !== undefined) this.applyOutcome(entry, { status, data });
-    else this.holdEarlyOutcome(`${partition}-${offset}`, { status, data });
+    else this.keepEarlyOutcome(`${partition}-${offset}`, { status, data });
   }
 
   private applyEntry(record: StoredRecord): void {
@@ -333,7 +333,7 @@ export class Plant {
     this.markChanged(entry.machineId);
   }
 
-  private holdEarlyOutcome(place: string, outcome: Outcome): void {
+  private keepEarlyOutcome(place: string, outcome: Outcome): void {
     const before = this.earlyOutcomes.get(place);
     if (before !== undefined && outcome.status === 'deferred') return;
     this.earlyOutcomes.set(place, outcome);

@@ -343,7 +343,7 @@ describe('AssignedPartition', () => {
 
     it.each([
       ['after three failures', false, [[1, 2], [1], [1]]],
-      ['at once, and never handles it anew, where the service has answered it', true, [[1, 2]]],
+      ['at once, and does not handle it again if the service has answered it', true, [[1, 2]]],
     ])(
       'gives a message up %s, goes on behind it, and does not commit it before, however often that fails',
       async (_, isAnswered, chunks) => {

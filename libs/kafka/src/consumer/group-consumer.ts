@@ -54,7 +54,7 @@ export function createGroupConsumer(
     metadataMaxAge: 10_000,
     allowAutoTopicCreation: false,
     retry: {
-      // Pace of joining while calls in flight keep the member from it.
+      // Pace of joining while calls under way keep the member from it.
       initialRetryTime: 100,
       maxRetryTime: 500,
       retries: 30,

@@ -183,7 +183,7 @@ export class KafkaConsumer {
     return this.backlog;
   }
 
-  /** Stops fetching, lets calls in flight finish, commits, leaves the group; once, however often it is called. */
+  /** Stops fetching, lets calls under way finish, commits, leaves the group; once, however often it is called. */
   closeConsumer(): Promise<void> {
     this.closing ??= this.shutDown();
     return this.closing;
@@ -322,7 +322,7 @@ export class CallDrain {
     await withDeadline(closed, CUT_OFF_DEADLINE_MS);
   }
 
-  /** Aborts the calls in flight. Their results are unknown: the next owner makes them again. */
+  /** Aborts the calls under way. Their results are unknown: the next owner makes them again. */
   private async cutOff(): Promise<void> {
     const { calls } = this;
     this.logger.warn({ msg: 'calls cut off: partitions may be lost', calls: calls.underWay });

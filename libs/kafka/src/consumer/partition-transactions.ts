@@ -20,7 +20,7 @@ import type { PartitionProgress } from './partition-progress.js';
 import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
 
-/** Wait before each transaction, so that entries that arrive together share one. */
+/** Least wait after the first entry, so that entries that arrive together share a transaction. */
 const LINGER_MS = 10;
 const BACK_OFF = { baseMs: 100, capMs: 5000 };
 /** Each retry of a topic that takes no records costs a new fencing. */
@@ -300,7 +300,7 @@ export class PartitionTransactions {
     if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
     else this.pending.transactionFailed(entries, untilMs);
     if (entries.length > 0 && nowMs - this.lastBeginMs >= LONG_TRANSACTION_MS) {
-      this.pending.transactionLastedLong(entries, nowMs);
+      this.pending.transactionLastedLong(entries);
     }
     this.logger.warn({
       msg: 'not committed, will try again',

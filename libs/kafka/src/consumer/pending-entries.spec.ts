@@ -184,9 +184,9 @@ describe('PendingEntries', () => {
   it('takes half as many entries after a long transaction, and more again once they are fast', () => {
     for (let offset = 0; offset < 20; offset += 1) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
-    waiting.transactionLastedLong(entries.slice(0, 8), 0);
+    waiting.transactionLastedLong(entries.slice(0, 8));
     // whole messages may be more
-    waiting.transactionLastedLong(entries, 0);
+    waiting.transactionLastedLong(entries);
     waiting.returnToFront(entries);
     const taken = [false, true, true].map((isFast) => {
       const some = waiting.takeForTransaction(0).entries;
@@ -200,7 +200,7 @@ describe('PendingEntries', () => {
     for (const offset of [0, 1]) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
     const found = [waiting.isSlow];
-    waiting.transactionLastedLong(entries.slice(0, 1), 0);
+    waiting.transactionLastedLong(entries.slice(0, 1));
     found.push(waiting.isSlow);
     // from one entry to the limit of 2,000
     for (let fast = 0; fast < 11; fast += 1) waiting.transactionCommitted(entries, true);
@@ -263,9 +263,19 @@ describe('PendingEntries', () => {
     it('takes other topic sets first after a long failure of one, even if its back-off is over', () => {
       const deadLetters = waiting.takeForTransaction(0).entries;
       waiting.transactionFailed(deadLetters, 1000);
-      waiting.transactionLastedLong(deadLetters, 800);
+      waiting.transactionLastedLong(deadLetters);
       waiting.returnToFront(deadLetters, 2000);
-      expect([offsetsTaken(4000), offsetsTaken(4000)]).toEqual([[2, 3], [1]]);
+      expect([offsetsTaken(40_000), offsetsTaken(40_000)]).toEqual([[2, 3], [1]]);
+    });
+
+    it('takes a topic set that others go before after ten seconds all the same', () => {
+      const deadLetters = waiting.takeForTransaction(0).entries;
+      waiting.transactionFailed(deadLetters, 1000);
+      waiting.transactionLastedLong(deadLetters);
+      waiting.returnToFront(deadLetters, 2000);
+      expect(offsetsTaken(40_000)).toEqual([2, 3]);
+      waiting.addEntry(entry(4), 49_000);
+      expect(offsetsTaken(50_000)).toEqual([1]);
     });
 
     it('lets a message that fails as a whole wait, as it has no room in parts', () => {

@@ -78,8 +78,8 @@ export class PendingEntries {
   private maxEntriesInTime = MAX_ENTRIES;
   /** End of each topic set's back-off; undefined while all go together. */
   private backOffEndMs: Map<string, number> | undefined;
-  /** The topic set of the latest long failure: until `untilMs` others go first, even if its back-off is over. */
-  private yielding: { topicSet: string; untilMs: number } | undefined;
+  /** The topic set of the latest long failure: others go first from the next transaction on until `untilMs`. */
+  private yielding: { topicSet: string; untilMs?: number } | undefined;
   /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
@@ -132,8 +132,10 @@ export class PendingEntries {
 
   /** Removes the entries of the next transaction: as many as the metadata has room for. */
   takeForTransaction(nowMs: number): Chosen {
-    const next = this.nextOfTopicSet(nowMs);
-    const chosen = this.chooseWithRoom(next, nowMs);
+    const ofOthers = this.entriesWithRoom(this.nextOfOthers(nowMs));
+    const areOthers = ofOthers.entries.length > 0;
+    const next = areOthers ? ofOthers.entries : this.nextOfTopicSet(nowMs);
+    const chosen = areOthers ? ofOthers : this.chooseWithRoom(next, nowMs);
     const gone = new Set(chosen.entries);
     const isBlocked = next.length > 0 && gone.size === 0;
     const backOffEndsMs = [...(this.backOffEndMs?.values() ?? [])].filter((endMs) => endMs > nowMs);
@@ -181,14 +183,13 @@ export class PendingEntries {
   }
 
   /**
-   * Brokers abort long transactions: the next ones have half as many entries until they are fast again. Other topic
-   * sets go first for a while: they waited as long as this transaction took, and would again after each retry.
+   * Brokers abort long transactions: the next ones have half as many entries until they are fast again. If this one
+   * held a single topic set, others go first for a while: they waited for it, and would again at each retry.
    */
-  transactionLastedLong(entries: readonly TransactionEntry[], nowMs: number): void {
-    const { length, 0: first } = entries;
-    if (first !== undefined) {
-      this.yielding = { topicSet: topicSetOf(first), untilMs: nowMs + YIELD_MS };
-    }
+  transactionLastedLong(entries: readonly TransactionEntry[]): void {
+    const { length } = entries;
+    const [topicSet, ...further] = new Set(entries.map(topicSetOf));
+    if (topicSet !== undefined && further.length === 0) this.yielding = { topicSet };
     this.maxEntriesInTime = Math.min(this.maxEntriesInTime, Math.max(1, Math.floor(length / 2)));
     this.maxEntries = Math.min(this.maxEntries, this.maxEntriesInTime);
   }
@@ -219,18 +220,21 @@ export class PendingEntries {
     return all;
   }
 
+  /** The next entries of a topic set other than the one that yields; none if all do. */
+  private nextOfOthers(nowMs: number): TransactionEntry[] {
+    if (this.yielding === undefined) return [];
+    // A new writer and its fence may have taken long since the failure.
+    this.yielding.untilMs ??= nowMs + YIELD_MS;
+    if (nowMs >= this.yielding.untilMs) return [];
+    return this.nextOfTopicSet(nowMs, Infinity, this.yielding.topicSet);
+  }
+
   /**
    * The next entries of a topic set, up to an offset. Entries of one message keep their order: its end must not be
    * committed before its earlier records. So do entries of one key: a change of an order must not overtake the order,
    * nor a crash restore an older list.
    */
-  private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
-    const { topicSet, untilMs = -Infinity } = this.yielding ?? {};
-    const others = nowMs < untilMs ? this.nextExcept(topicSet, nowMs, upTo) : [];
-    return others.length > 0 ? others : this.nextExcept(undefined, nowMs, upTo);
-  }
-
-  private nextExcept(except: string | undefined, nowMs: number, upTo: number): TransactionEntry[] {
+  private nextOfTopicSet(nowMs: number, upTo = Infinity, except?: string): TransactionEntry[] {
     const { backOffEndMs } = this;
     const heldBack = new Set<number | string>();
     const taken: TransactionEntry[] = [];

@@ -37,7 +37,7 @@ const DISCONNECT_DEADLINE_MS = 3000;
 /** A member that has lasted this long starts the back-off from its base again. */
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
-/** Time that calls in flight get before partitions are revoked, if the session lasts as long. */
+/** Time that calls under way get before partitions are revoked, if the session lasts as long. */
 const DRAIN_DEADLINE_MS = 5000;
 /** Joining may wait for other members to drain; a longer wait counts as a hang. */
 const JOIN_TIMEOUT_MS = 60_000;

@@ -123,7 +123,7 @@ describe('a partition of state whose writes take long', () => {
   let owned: Owned;
   let owners: number;
 
-  /** Kafka takes records of the partition itself and returns them in a fetch; it never answers an uncompressed event. */
+  /** Kafka takes records of the partition itself and returns them in a fetch; it ignores uncompressed events. */
   const sendBatch = ({ topicMessages = [], compression }: ProducerBatch): Promise<void> => {
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
     setImmediate(() => partition.acceptFetched(messages.map(asFetched)));

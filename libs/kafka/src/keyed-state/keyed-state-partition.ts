@@ -92,7 +92,7 @@ export class KeyedStatePartition<V> {
   /** Counted separately: a restored partition may fail with every write. */
   private readonly restoring = new ConsecutiveFailures();
   private readonly writing = new ConsecutiveFailures(WRITES_WORK_AFTER_MS);
-  /** A long write has failed, for example over a slow line: later writes are compressed, to a tenth of the bytes. */
+  /** A long write has failed, for example over a slow line: until the revocation, writes are compressed to a tenth. */
   private isSlow = false;
 
   constructor(
@@ -223,7 +223,7 @@ export class KeyedStatePartition<V> {
     if (repartition.isOver) return;
     const { partitionsBefore } = repartition;
     for (const records of repartition.handOver(texts)) {
-      await abortable(writer.writeTransaction(records), signal);
+      await abortable(writer.writeTransaction(records, { isCompressed: true }), signal);
       for (const { key, value } of records) if (value === null) texts.delete(String(key));
     }
     // Without the beginning of the log it is unknown which partitions have handed over: do not wait for them.

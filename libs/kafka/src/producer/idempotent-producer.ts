@@ -113,7 +113,7 @@ export class IdempotentProducer {
   > {
     let unsent = records;
     // A request that a slow line does not carry within its time-out is resent again and again, and no answer arrives in
-    // time. Several records are alike, such as the reasons of machines, and shrink much.
+    // time. Records sent together are similar, such as the reasons of machines, and compress well.
     let isCompressed =
       records.length > 1 || records.some((record) => mustCompress(byteLength(record)));
     for (;;) {

@@ -162,26 +162,28 @@ export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClas
   };
 }
 
-/** Of a member that sends a heartbeat when the wall clock says that its latest request is so long ago. */
+/** Member of a group, which sends a heartbeat if its latest request is older than `interval` by the wall clock. */
 export type HeartbeatingGroupClass = new (options: never) => {
   heartbeat(asked: { interval: number }): Promise<void>;
 };
 
 /**
- * Sends heartbeats in time whoever sets the wall clock. kafkajs sends none until that is as late as it was before, and
- * the group goes on without a member whose host's clock is set back by the length of a session.
+ * Takes the greater age of the latest request by the wall clock and by the monotonic clock, which stops while the host
+ * is suspended. After the wall clock was set back, kafkajs sends no heartbeat until it is as late as before, and the
+ * group removes the member.
  */
 export function withSteadyHeartbeats(Base: HeartbeatingGroupClass): HeartbeatingGroupClass {
   return class ConsumerGroup extends Base {
-    private requestedMs = realNowMs();
+    private requested = { epochMs: realEpochMs(), monotonicMs: realNowMs() };
 
     get lastRequest(): number {
-      return realEpochMs() - (realNowMs() - this.requestedMs);
+      const { epochMs, monotonicMs } = this.requested;
+      return Math.min(epochMs, realEpochMs() - (realNowMs() - monotonicMs));
     }
 
-    /** kafkajs sets it to the time of now. */
-    set lastRequest(_epochMs: number) {
-      this.requestedMs = realNowMs();
+    /** kafkajs sets it to the current time. */
+    set lastRequest(epochMs: number) {
+      this.requested = { epochMs, monotonicMs: realNowMs() };
     }
   };
 }
@@ -192,15 +194,15 @@ interface FetchManager {
   stop(): Promise<void>;
 }
 
-/** Makes what fetches from all brokers for a consumer; `fetch` yields nothing, and at once, when the consumer has ended. */
+/** Creates the fetchers of a consumer, one per broker. `fetch` returns no batch, at once, after the consumer's end. */
 export type CreateFetchManager = (options: {
   fetch: (nodeId: number) => Promise<readonly unknown[]>;
 }) => FetchManager;
 
 /**
- * Ends what fetches for a consumer that is stopped while the brokers have become others: kafkajs waits for the fetches
- * under way, starts one for each broker anew, and these ask the consumer that has ended without a pause. Neither timers
- * nor sockets had a turn any more: with three brokers killed one after the other a bridge hung for ever.
+ * Ends the fetchers of a consumer that is stopped while the set of brokers changes. kafkajs waits for fetches in flight
+ * and then starts fetchers again, which call the ended consumer without a pause, in microtasks alone: timers and
+ * sockets starve. With three brokers killed one after the other a bridge hung for ever.
  */
 export function withFetchersEnded(create: CreateFetchManager): CreateFetchManager {
   return (options) => {

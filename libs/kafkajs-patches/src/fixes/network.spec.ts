@@ -205,6 +205,7 @@ describe('a request that hands records over', () => {
 
   it('has the time that a slow line takes for the largest of them', () => {
     expect(timeoutMsWith(10, 950_000, 10)).toBe(27_143);
+    expect(timeoutMsWith(48 * 1024 * 1024)).toBe(30_000);
     expect(timeoutMsWith(...Array.from({ length: 1000 }, () => 1000))).toBeUndefined();
     expect(Reflect.get(create({ topicData: [] }), 'request')).toMatchObject({ apiName: 'Produce' });
   });

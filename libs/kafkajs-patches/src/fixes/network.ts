@@ -195,7 +195,7 @@ interface ProduceRequest {
   }[];
 }
 
-/** kafkajs's requests of one kind, by version. */
+/** kafkajs's produce requests, by version. */
 export interface ProduceRequests {
   protocol: (of: {
     version: number;
@@ -203,13 +203,15 @@ export interface ProduceRequests {
 }
 
 const LARGE_BYTES = 128 * 1024;
-/** A line on which a megabyte takes longer takes no transaction within its 30 s. */
+/** Slowest supported line: over a slower one, a megabyte does not fit into the 30 s of a transaction. */
 const SLOWEST_BYTES_A_MS = 35;
+/** Beyond it the transaction has timed out, and a silent broker would go unnoticed. */
+const MAX_REQUEST_TIMEOUT_MS = 30_000;
 
 /**
- * Gives a request with a large record the time that a slow line takes for it. kafkajs sends it again behind itself after
- * the time of any request, and knows none of the answers that come then: one of 950 kB was never written over a line of
- * 45 kB/s. Many small ones are for their sender to divide.
+ * Gives a request with a large record the time that a slow line takes for it. kafkajs resends it after the time-out of
+ * any request, behind itself on the same line, and ignores late answers: a record of 950 kB was never written over
+ * 45 kB/s. Senders divide requests of many small records themselves.
  */
 export function withTimeForLarge(requests: ProduceRequests): ProduceRequests {
   const protocol: ProduceRequests['protocol'] = (of) => {
@@ -217,7 +219,8 @@ export function withTimeForLarge(requests: ProduceRequests): ProduceRequests {
     return (asked) => {
       const bytes = largestOf(asked);
       if (bytes < LARGE_BYTES) return create(asked);
-      return { ...create(asked), requestTimeout: Math.ceil(bytes / SLOWEST_BYTES_A_MS) };
+      const timeoutMs = Math.min(Math.ceil(bytes / SLOWEST_BYTES_A_MS), MAX_REQUEST_TIMEOUT_MS);
+      return { ...create(asked), requestTimeout: timeoutMs };
     };
   };
   return { ...requests, protocol };
@@ -227,7 +230,7 @@ function largestOf({ topicData }: ProduceRequest): number {
   let largest = 0;
   for (const { partitions } of topicData) {
     for (const { messages } of partitions) {
-      for (const { value } of messages) largest = Math.max(largest, value?.length ?? 0);
+      for (const { value } of messages) largest = Math.max(largest, Buffer.byteLength(value ?? ''));
     }
   }
   return largest;

@@ -42,7 +42,7 @@ export interface Polled {
 const MOST_ENTRIES = 10_000;
 const ENTRIES_PER_ANSWER = 10;
 
-/** Result of a turn: its poll, undefined after a defect or if its machine has ended; or no call at all. */
+/** Result of a turn: its poll, undefined after a bug or if its machine has ended; or no call at all. */
 type Served = { poll: Poll | undefined; tookMs: number } | 'passed-over';
 
 /** Polls every machine once an interval, at its place in it. A slow machine skips turns: its polls never overlap. */

@@ -9,7 +9,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Clock, everyRealMs } from '#libs/clock';
-import { type BridgeSettings, readSettingsFileAside } from '#libs/config';
+import { type BridgeSettings, readSettingsFileAsync } from '#libs/config';
 import type { OrderOperation } from '#libs/contracts';
 import {
   EquipmentMap,
@@ -103,7 +103,7 @@ export class EquipmentMapFile {
   constructor(
     private readonly path: string,
     private content: string,
-    private readonly read = readSettingsFileAside,
+    private readonly read = readSettingsFileAsync,
   ) {}
 
   /**
