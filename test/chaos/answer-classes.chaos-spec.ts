@@ -7,7 +7,7 @@ import { type Plant, startPlant } from '../support/plant.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
-/** The two operations that commands call, and what a command of each looks like. */
+/** The two operations that commands call, each with an example of its command. */
 const FLOWS = [
   {
     what: 'list',
@@ -30,15 +30,15 @@ const FLOWS = [
 ] as const;
 
 const TIMES_IN_VAIN = 2;
-/** With others in one call, with fewer, and alone: so often is a list called that shares with one at fault. */
+/** A list that shares a batch with a faulty one is called with all others, with fewer of them, and alone. */
 const MOST_CALLS_BESIDE = 3;
-/** A timer may be a little early. */
+/** A timer may fire a little early. */
 const TIMER_TOLERANCE_MS = 5;
 
 interface Passing {
   name: string;
   fault: Record<string, unknown>;
-  /** How often the service carries the command out; an answer that is lost makes it once more. */
+  /** How often the service carries out the command; each lost answer adds one. */
   carriedOut?: number;
 }
 
@@ -53,13 +53,13 @@ const PASSING: Passing[] = [
   },
 ];
 
-/** What each status is taken for, libs/cloud-client/src/call-outcomes.spec.ts has; here are some of each kind. */
-describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
+/** libs/cloud-client/src/call-outcomes.spec.ts has the class of each status; this file tests some of each class. */
+describe.each(FLOWS)('answers of the service to a $what', (flow) => {
   const { what, operation, topic, command } = flow;
   let plant: Plant;
   let answers: Answers;
   let deadLetters: TopicReader;
-  /** A machine of its own for each test: what went wrong with one may be remembered for a while. */
+  /** Each test has a machine of its own, because the bridge remembers a machine's failures for a while. */
   let machine = 0;
 
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       env: {
         KAFKA_TOPIC_PARTITIONS: '1',
         BRIDGE_FLOWS: flow.flow,
-        // time enough for an answer on a busy machine, too
+        // long enough for an answer on a busy machine
         MACHINE_CLOUD_TIMEOUT_MS: '4000',
         WORK_ORDER_LIST_LINGER_MS: '200',
       },
@@ -110,7 +110,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       machineIds.includes(machineId),
     );
 
-  /** For these machines together. */
+  /** The calls for these machines count together. */
   const untilCalledFor = (machineIds: readonly string[], times: number): Promise<unknown> =>
     eventually(`${times} calls`, async () => {
       const calls = await Promise.all(machineIds.map(callsFor));
@@ -118,7 +118,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     });
 
   describe.each([404, 413, 422])('%i', (status) => {
-    it(`dead-letters the ${what} that is at fault, and no other`, async () => {
+    it(`dead-letters the faulty ${what} and no other`, async () => {
       const [bad, ...good] = Array.from({ length: 4 }, nextMachine);
       await plant.sandbox.addFault({ operation, machineId: bad, status });
       await send(bad!, ...good);
@@ -144,7 +144,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
   });
 
   it.each([400, 415])(
-    `%i to every call is not the ${what}'s fault: the flow pauses until it has passed`,
+    `%i to every call pauses the flow until the fault ends, and rejects no ${what}`,
     async (status) => {
       const machineIds = [nextMachine(), nextMachine(), nextMachine()];
       await plant.sandbox.addFault({ operation, status });
@@ -160,7 +160,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     },
   );
 
-  it(`404 to every call for the only ${what} there is, is not its fault`, async () => {
+  it(`404 to every call does not reject the only ${what}`, async () => {
     const machineId = nextMachine();
     await plant.sandbox.addFault({ operation, status: 404 });
     await send(machineId);
@@ -172,7 +172,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(deadLettersOf(machineId)).toEqual([]);
   });
 
-  it(`dead-letters the only ${what} there is, when 404 is the answer to it alone`, async () => {
+  it(`dead-letters the only ${what} when it alone is answered 404`, async () => {
     const machineId = nextMachine();
     await plant.sandbox.addFault({ operation, machineId, status: 404 });
     await send(machineId);
@@ -181,7 +181,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(header(deadLetter, 'dlq-http-status')).toBe('404');
   });
 
-  it.each([405, 302])(`%i is never the ${what}'s fault`, async (status) => {
+  it.each([405, 302])(`%i never rejects a ${what}`, async (status) => {
     const [machineId, ...others] = Array.from({ length: 3 }, nextMachine);
     await plant.sandbox.addFault({ operation, machineId, status });
     await send(machineId!, ...others);
@@ -193,33 +193,28 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(deadLettersOf(machineId!)).toEqual([]);
   });
 
-  it.each(PASSING)(
-    `lets $name pass, and then applies the ${what}`,
-    async ({ fault, carriedOut = 1 }) => {
-      const machineId = nextMachine();
-      await plant.sandbox.addFault({ operation, machineId, ...fault, count: TIMES_IN_VAIN });
-      await send(machineId);
-      await untilFinal([machineId], flow.applied);
-      const calls = await callsFor(machineId);
-      expect(calls).toHaveLength(TIMES_IN_VAIN + 1);
-      expect(calls.filter(({ carriedOutAtMs }) => carriedOutAtMs !== null)).toHaveLength(
-        carriedOut,
-      );
-      expect(deadLettersOf(machineId)).toEqual([]);
-    },
-  );
+  it.each(PASSING)(`applies the ${what} after $name`, async ({ fault, carriedOut = 1 }) => {
+    const machineId = nextMachine();
+    await plant.sandbox.addFault({ operation, machineId, ...fault, count: TIMES_IN_VAIN });
+    await send(machineId);
+    await untilFinal([machineId], flow.applied);
+    const calls = await callsFor(machineId);
+    expect(calls).toHaveLength(TIMES_IN_VAIN + 1);
+    expect(calls.filter(({ carriedOutAtMs }) => carriedOutAtMs !== null)).toHaveLength(carriedOut);
+    expect(deadLettersOf(machineId)).toEqual([]);
+  });
 
-  it('503 is given the seconds that Retry-After asks for', async () => {
+  it('503 delays the next call by the seconds in Retry-After', async () => {
     const machineId = nextMachine();
     await plant.sandbox.addFault({ operation, machineId, status: 503, retryAfter: 2, count: 1 });
     await send(machineId);
     await untilFinal([machineId], flow.applied);
     const [first, second] = await callsFor(machineId);
-    // from its beginning: that its answer has left may be noted after it has come
+    // from its start: the log may note the end of an answer after its arrival
     expect(second!.startedAtMs - first!.startedAtMs).toBeGreaterThan(2000 - TIMER_TOLERANCE_MS);
   });
 
-  it('429 is left alone until the date that Retry-After names', async () => {
+  it('429 delays the next call until the date in Retry-After', async () => {
     const machineId = nextMachine();
     const untilSeconds = Math.floor(realEpochMs() / 1000) + 3;
     const retryAfter = new Date(untilSeconds * 1000).toUTCString();
@@ -231,7 +226,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
   });
 
   it.each([401, 403])(
-    '%i for every machine pauses the flow until it has passed',
+    '%i for every machine pauses the flow until the fault ends',
     async (status) => {
       const machineIds = [nextMachine(), nextMachine()];
       await plant.sandbox.addFault({ operation, status });
@@ -245,7 +240,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     },
   );
 
-  it(`403 dead-letters a ${what} that alone is forbidden, while the others get through`, async () => {
+  it(`403 for one ${what} dead-letters it, while the others are applied`, async () => {
     const [forbidden, ...others] = Array.from({ length: 4 }, nextMachine);
     await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
     await send(forbidden!, ...others);

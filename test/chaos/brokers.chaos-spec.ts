@@ -15,10 +15,10 @@ const MACHINES = 30;
 const ORDERS = 60;
 const PER_SECOND = 40;
 const BROKERS = 3;
-/** How two of the brokers end, one after the other. */
+/** The ways in which two of the brokers end, one after the other. */
 const ENDS = ['stop', 'kill'] as const;
 
-describe('brokers that end and come back one after the other, while commands and orders stream through', () => {
+describe('brokers that stop and restart one after the other under a stream of commands and orders', () => {
   let cluster: LocalCluster;
   let commands: ChaosPlant;
   let orders: ChaosPlant;
@@ -70,7 +70,7 @@ describe('brokers that end and come back one after the other, while commands and
     expect(deliveryFaults(commands.load, calls, { mayRepeat })).toEqual([]);
   });
 
-  it('leave every machine with the list that follows from the newest of each order', async () => {
+  it('leave every machine with the list made of the newest version of each order', async () => {
     await eventually('the lists are those of the newest orders', async () => {
       for (const { machineId, workingOrders } of await orders.sandbox.machines()) {
         const list = load.lists.get(machineId) ?? workingOrders;
@@ -80,13 +80,13 @@ describe('brokers that end and come back one after the other, while commands and
     });
   });
 
-  it('never make a bridge have two calls under way for one machine and operation', async () => {
+  it('never make a bridge run two calls for one machine and operation at once', async () => {
     for (const { sandbox } of [commands, orders]) {
       expect(overlaps(await sandbox.allCalls())).toEqual([]);
     }
   });
 
-  it('do not let a message have two different outcomes', () => {
+  it('never give a message two different outcomes', () => {
     expect(answers.commands.contradictions()).toEqual([]);
     expect(answers.orders.contradictions()).toEqual([]);
   });

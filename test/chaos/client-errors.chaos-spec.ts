@@ -5,9 +5,9 @@ import { eventually } from '../support/eventually.js';
 import { header } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
-/** By then the session lasts for less than the five seconds that calls are waited for at most. */
+/** After it the session has less than the five seconds left for which calls are awaited at most. */
 const SILENCE_MS = 5000;
-/** Seven of the session's eight seconds on a machine with time; ten where the session is not looked at. */
+/** The wait takes seven of the session's eight seconds on an idle machine, and ten if it ignores the session. */
 const LATEST_MS = 9500;
 
 /**
@@ -68,7 +68,7 @@ describe('a Kafka client with defects', () => {
 
   const sendList = (order: string): Promise<void> => plant.kafka.sendList('M-001', [order]);
 
-  it('costs a dead letter neither its value nor a second record, and the bridge no call', async () => {
+  it('keeps the value of a dead letter, writes it once, and costs no call', async () => {
     const { kafka } = plant;
     const deadLetters = await kafka.read(DEAD_LETTERS);
     const value = '{"machineId":"M-001","machineId":"M-002","workingOrders":[]}';
@@ -80,7 +80,7 @@ describe('a Kafka client with defects', () => {
       await bridge.untilOutputMatches(error, 'the defect');
     const deadLetter = await deadLetters.find('the dead letter', () => true);
     expect(deadLetter.value?.toString()).toBe(value);
-    // A key that is there twice.
+    // The object has this key twice.
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
     expect(header(deadLetter, 'dlq-detail')).toContain('"machineId" is there twice');
     expect(header(deadLetter, 'dlq-value-omitted')).toBeUndefined();
@@ -89,7 +89,7 @@ describe('a Kafka client with defects', () => {
     expect(await plant.sandbox.calls('setWorkOrderList')).toHaveLength(1);
   });
 
-  it('waits in a crash for a call that hangs no longer than the session lasts', async () => {
+  it('makes a crash wait for a hanging call no longer than the session lasts', async () => {
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const since = await plant.sandbox.newestCall();
     await sendList('hanging');

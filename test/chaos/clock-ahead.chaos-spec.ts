@@ -4,9 +4,9 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { healthOf, untilReady } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 
-/** Kafka takes records that lie an hour ahead, by default. */
+/** Kafka accepts records up to an hour ahead by default. */
 const AHEAD_MS = 2 * 3_600_000;
-/** For the process alone, as a host with a wrong clock has it. */
+/** Shifts the clock of this process only, as on a host with a wrong clock. */
 const CLOCK_AHEAD = `
   const Real = Date;
   globalThis.Date = class extends Real {
@@ -35,7 +35,7 @@ describe('a bridge whose clock is two hours ahead', () => {
     return calls.map(({ body }) => (body as { startTime?: number }).startTime);
   };
 
-  it('makes each call once, keeps its answer, says what is wrong, and publishes it once Kafka takes it', async () => {
+  it('makes each call once, reports the problem, and publishes the answer once Kafka accepts it', async () => {
     await open('downtime-reasons');
     const { kafka } = plant;
     const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
@@ -46,7 +46,7 @@ describe('a bridge whose clock is two hours ahead', () => {
       const reason = { machineId: MACHINE, reasonId: '11', startTime, endTime: startTime + 600 };
       await kafka.sendJson(TOPICS.downtimeReasons, MACHINE, reason, { 'message-id': id });
     }
-    // Of the same machine it would wait behind the others' outcomes, and its dead letter perhaps never be tried.
+    // A reason of the same machine would wait behind the other outcomes, so its dead letter might never be tried.
     await kafka.sendJson(
       TOPICS.downtimeReasons,
       ANOTHER_MACHINE,
@@ -58,7 +58,7 @@ describe('a bridge whose clock is two hours ahead', () => {
       const { outcomes = '' } = (await healthOf(url)).problems;
       return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
     });
-    // what has failed first need not be the last call's outcome
+    // the first failed record need not be the outcome of the last call
     await eventually('all are called', async () => (await startTimesCalled()).length > 2);
     expect(await startTimesCalled()).toEqual(startTimes);
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(0);
@@ -75,7 +75,7 @@ describe('a bridge whose clock is two hours ahead', () => {
     expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });
 
-  it('takes no list before what it remembers can be written, and says what is wrong', async () => {
+  it('calls for no list before its state can be written, and reports the problem', async () => {
     await open('work-orders');
     await plant.kafka.sendList(MACHINE, ['4711']);
     const url = await plant.startBridge().url();

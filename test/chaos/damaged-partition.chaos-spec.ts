@@ -10,7 +10,7 @@ import { untilUnreadyBecause } from '../support/health.js';
 import type { PartitionedProducer } from '../support/partitioned-producer.js';
 
 const TIMES = { startTime: 1_760_000_000, endTime: 1_760_000_600 };
-/** First offset and length of a record batch; the length leaves them out. */
+/** First offset and length of a record batch; the length excludes both fields. */
 const PREFIX_BYTES = 12;
 const LENGTH_AT = 8;
 
@@ -45,7 +45,7 @@ describe('a partition whose log is damaged on its broker', () => {
   const sendReason = (partition: number, machineId: string, messageId: string): Promise<void> =>
     send(TOPICS.downtimeReasons, partition, messageId, { machineId, reasonId: '11', ...TIMES });
 
-  /** Writes another length into the second batch of the lists in partition 0; returns the one before. */
+  /** Writes another length into the second batch of the lists in partition 0; returns the previous length. */
   const setLengthOfSecondBatch = async (length: number): Promise<number> => {
     const log = `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}-0`;
     const file = await open(join(dir, 'data', log, '00000000000000000000.log'), 'r+');
@@ -60,7 +60,7 @@ describe('a partition whose log is damaged on its broker', () => {
     return before;
   };
 
-  it('holds up no other, and goes on once it can be read', async () => {
+  it('delays no other partition, and continues once it is readable', async () => {
     await sendList(0, 'M-001', 'list 0');
     await sendList(0, 'M-001', 'list 0a');
     await answers.untilAll(['list 0', 'list 0a']);

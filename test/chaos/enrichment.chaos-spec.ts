@@ -7,10 +7,10 @@ import { header, isOutcomeOf, type ReadRecord, type TopicReader } from '../suppo
 
 const TOKEN = 'token-of-the-dead-erp';
 const PASSWORD = 'password-of-the-erp';
-/** More than a partition hands over at a time, so that orders of another ERP stand behind them. */
+/** More than may be unfinished in a partition, so that orders of another ERP wait behind them. */
 const THIN_EVENTS = 6000;
 
-describe('orders that ERPs are asked for, by processes', () => {
+describe('orders that several processes request from ERPs', () => {
   let erp: ErpServer;
   let dead: ErpServer;
   let plant: ChaosPlant;
@@ -38,7 +38,7 @@ describe('orders that ERPs are asked for, by processes', () => {
   });
 
   afterEach(async () => {
-    // fails where the output of a process holds one of the secrets
+    // fails if the output of a process contains one of the secrets
     await plant.close();
     await Promise.all([erp.close(), dead.close()]);
   });
@@ -57,7 +57,7 @@ describe('orders that ERPs are asked for, by processes', () => {
       outcomesOf(id).length > 0 ? outcomesOf(id) : undefined,
     );
 
-  it('keep nothing else waiting while one ERP is dead', async () => {
+  it('delay nothing else while one ERP is down', async () => {
     const bridge = plant.startBridge();
     await bridge.url();
     const machineIds = plant.load.machineIds;
@@ -78,7 +78,7 @@ describe('orders that ERPs are asked for, by processes', () => {
     expect(bridge.output).not.toContain(Buffer.from(`bridge:${PASSWORD}`).toString('base64'));
   });
 
-  it('are asked for again by another process, when one is killed in the middle of a GET', async () => {
+  it('are requested again by another process when one is killed during a GET', async () => {
     const first = plant.startBridge();
     await first.ready();
     const [machine = ''] = plant.load.machineIds;
@@ -98,7 +98,7 @@ describe('orders that ERPs are asked for, by processes', () => {
     expect(erp.askedFor('K')).toBe(2);
   });
 
-  it('end as the ERP has them, while a second process joins and one is killed', async () => {
+  it('end in the state of the ERP although a second process joins and one is killed', async () => {
     const first = plant.startBridge();
     await first.ready();
     const { machineIds } = plant.load;

@@ -24,12 +24,12 @@ import { temporaryFile, temporaryFolder } from '../../libs/config/test/temporary
 
 const NODES = 3;
 const MOST_BRIDGES = 3;
-/** A process that is woken sends within this what it was about to send when it was suspended. */
+/** A resumed process sends the requests that were pending at its suspension within this time. */
 const WAKING_MS = 1000;
 
-describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
+describe(`invariants under any failure (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
-  /** Sequence numbers of the latest calls before suspended processes went on. */
+  /** Sequence numbers of the latest calls before suspended processes were resumed. */
   const wakings: number[] = [];
   const closers = new Closers();
   let cluster: LocalCluster;
@@ -87,12 +87,12 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
 
   afterAll(() => closers.closeAll(), 120_000);
 
-  it('no reason is lost, and each machine has the list that was sent last', () => {
+  it('no reason is lost, and each machine has its latest list', () => {
     expect(lostReasons(commands.sent('reason'), deliveriesOf('reason', calls))).toEqual([]);
     expect(staleLists(commands.sent('list'), deliveriesOf('list', calls))).toEqual([]);
   });
 
-  it('each machine has the list that follows from the newest of each order', async () => {
+  it('each machine has the list made of the newest version of each order', async () => {
     await eventually('the lists are those of the newest orders', async () => {
       for (const { machineId, workingOrders } of await plant.sandbox.machines()) {
         const list = orders.lists.get(machineId) ?? workingOrders;
@@ -114,7 +114,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
     expect(answers.repetitions()).toEqual([]);
   });
 
-  it('no two calls are under way for one machine and operation, but for what a woken process sends', () => {
+  it('no two calls for one machine and operation overlap, except those of a resumed process', () => {
     const wokenMs = wakings.map((sequence) => calls[sequence]?.startedAtMs ?? Infinity);
     const isWaking = ({ startedAtMs: ms }: LoggedCall): boolean =>
       wokenMs.some((since) => ms >= since && ms < since + WAKING_MS);

@@ -17,26 +17,26 @@ import { untilAllMove, untilCalled } from '../support/chaos/until-called.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
 
 const SLOW = { operation: '*', rate: 0.1, latencyMs: 1500 };
-/** How often the partitions are shared out anew below. */
+/** How often the test redistributes the partitions. */
 const REBALANCES = 7;
 
 describe('several bridges in one group, under load with slow calls', () => {
   let plant: ChaosPlant;
   let answers: Answers;
   let calls: LoggedCall[];
-  /** Sequence numbers of the last call before others took over from a process that ended without a word. */
+  /** For each process that ended without leaving the group, the last call's sequence number before the takeover. */
   const takeovers: number[] = [];
-  /** Sequence number of the last call before the suspended process went on. */
+  /** Sequence number of the last call before the suspended process was resumed. */
   let beforeWaking: number;
 
-  /** Waits until the group is stable and whoever now owns a machine works for it. */
+  /** Waits until the group is stable and the new owner of each machine makes calls for it. */
   const settled = async (processes: number): Promise<void> => {
     await plant.untilShared(processes);
     await untilAllMove(plant);
   };
 
   /**
-   * By so many answers all that the silent one had sent has been read. It is not waited for calls: others take over
+   * After these answers all calls of the silent process have been read. The test waits for no call: others take over
    * seconds later, however busy the machine is.
    */
   const noteTakeover = async (): Promise<void> => {
@@ -82,17 +82,17 @@ describe('several bridges in one group, under load with slow calls', () => {
 
   afterAll(() => plant.close());
 
-  it('never have two calls under way for one machine and operation', () => {
+  it('never run two calls for one machine and operation at once', () => {
     expect(faultsButForOne(calls, beforeWaking, overlaps)).toEqual([]);
   });
 
-  it('lose no reason, and keep the order of each machine’s', () => {
+  it('lose no reason, and keep the order of the reasons of each machine', () => {
     const reasons = deliveriesOf('reason', calls, takeovers);
     expect(lostReasons(plant.load.sent('reason'), reasons)).toEqual([]);
     expect(disorder('reason', reasons, atMostRepeats(REBALANCES))).toEqual([]);
   });
 
-  it('never set an older list over a newer one, but for what a killed process had not committed', () => {
+  it('never replace a newer list by an older one, except lists that a killed process had not committed', () => {
     const harmless: MayRepeat = (machineId, before, after) =>
       sameAgain(machineId, before, after) || after.life > before.life;
     const staleAgain = (made: readonly LoggedCall[]): string[] =>
@@ -100,7 +100,7 @@ describe('several bridges in one group, under load with slow calls', () => {
     expect(faultsButForOne(calls, beforeWaking, staleAgain)).toEqual([]);
   });
 
-  it('leave every machine with the list that was sent last', async () => {
+  it('leave every machine with its latest list', async () => {
     const sent = plant.load.sent('list');
     expect(staleLists(sent, deliveriesOf('list', calls, takeovers))).toEqual([]);
     for (const { machineId, workingOrders } of await plant.sandbox.machines()) {

@@ -10,11 +10,11 @@ import { header, messageIdOf, type ReadRecord, type TopicReader } from '../suppo
 
 const TOKEN = 'token-of-the-erp-of-callbacks';
 const MACHINES = 12;
-/** The longest there is: what is answered in a test is not committed during it, but for the first of a partition. */
+/** The longest interval: answers during a test stay uncommitted, except the first of each partition. */
 const LONG_COMMIT_INTERVAL_MS = '60000';
 const ANSWERED_BEFORE_KILL = 12;
 
-describe('callbacks of an ingest that is killed', () => {
+describe('callbacks of a killed ingest', () => {
   let sendersFile: string;
   let erp: CallbackReceiver;
   let plant: ChaosPlant;
@@ -68,7 +68,7 @@ describe('callbacks of an ingest that is killed', () => {
     return id;
   };
 
-  it('come again with the same id where it dies between an answer and its commit, and none is missed', async () => {
+  it('are repeated with the same id when it dies between an answer and its commit, and none is missed', async () => {
     await open(1);
     const env = { COMMIT_INTERVAL_MS: LONG_COMMIT_INTERVAL_MS };
     const committed = (): Promise<number> =>
@@ -86,7 +86,7 @@ describe('callbacks of an ingest that is killed', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     erp.answers = () => released;
     const unanswered = await postOrder(url);
-    // made only once the one before it is over
+    // made only after the previous callback has ended
     await erp.untilCalled(unanswered);
     process.kill('SIGKILL');
     await process.exitCode();
@@ -106,7 +106,7 @@ describe('callbacks of an ingest that is killed', () => {
     expect(new Set(erp.calls.map(({ id }) => id)).size).toBe(ids.length);
   });
 
-  it('do not count as failed where they are cut off because another process joins', async () => {
+  it('do not count as failed when a joining process interrupts them', async () => {
     await open(4);
     const first = await startIngest('a');
     let release = (): void => undefined;
@@ -116,14 +116,14 @@ describe('callbacks of an ingest that is killed', () => {
     await erp.untilCalled(id);
     await startIngest('b');
     await plant.kafka.groups.untilMembers(2, callbackGroup());
-    // by whoever has its partition now
+    // by the process that now owns its partition
     await erp.untilCalled(id, 2);
     release();
     await eventually('the log says so', () => first.process.output.includes('calls cut off'));
     expect(first.process.output).not.toContain('a callback fails');
   });
 
-  it('are all made by the other process, those of a machine in their order', async () => {
+  it('are all made by the other process, in order per machine', async () => {
     await open(4);
     const [killed, other] = [await startIngest('a'), await startIngest('b')];
     await plant.kafka.groups.untilMembers(2, callbackGroup());
@@ -131,7 +131,7 @@ describe('callbacks of an ingest that is killed', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     erp.answers = () => (erp.calls.length > ANSWERED_BEFORE_KILL ? released : undefined);
     for (let order = 0; order < 5 * MACHINES; order += 1) await postOrder(killed.url);
-    // each makes one at a time
+    // each process makes one at a time
     await eventually('both wait for an answer', () => erp.waiting === 2);
     killed.process.kill('SIGKILL');
     await killed.process.exitCode();
@@ -152,7 +152,7 @@ describe('callbacks of an ingest that is killed', () => {
     for (const machineId of plant.load.machineIds) {
       const published = idsOf(outcomes.records.filter(({ key }) => key?.toString() === machineId));
       const places = erp.calls.map(({ id }) => published.indexOf(id)).filter((at) => at >= 0);
-      // a repetition goes back, and on from there: none is made before those ahead of it
+      // a repetition continues in order from an earlier callback: none overtakes another
       const steps = places.map((at, call) => at - (places[call - 1] ?? -1));
       expect([machineId, Math.max(...steps)]).toEqual([machineId, 1]);
     }

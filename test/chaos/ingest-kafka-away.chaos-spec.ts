@@ -10,11 +10,11 @@ import { header } from '../support/topic-reader.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
 const SENDERS = 10;
-/** Goes on but for what this thread, which is the ingest's as well, has waited for a core: in nanoseconds. */
+/** A clock that stops while this thread, which also runs the ingest, waits for a core. */
 const servedMs = (): number =>
   performance.now() - Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6;
 
-describe('a Kafka that is killed while requests stream into ingest', () => {
+describe('a Kafka that is killed under a stream of requests to ingest', () => {
   const prefix = uniqueTopicPrefix();
   let broker: LocalKafka;
   let ingest: RunningIngest;
@@ -66,13 +66,13 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
     }
   }
 
-  it('has them answered 503 with Retry-After, within six seconds', () => {
+  it('makes ingest answer 503 with Retry-After within six seconds', () => {
     expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
     expect(refusals.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([]);
     expect(Math.max(...refusals.map(({ afterMs }) => afterMs))).toBeLessThan(6000);
   });
 
-  it('neither loses nor doubles what was answered', async () => {
+  it('neither loses nor duplicates answered messages', async () => {
     expect(await kafka.topics.count(TOPIC)).toBe(answered.size);
     const reader = await kafka.read(TOPIC);
     const records = await reader.findAtLeast(answered.size, 'list', () => true);

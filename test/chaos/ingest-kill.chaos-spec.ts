@@ -11,7 +11,7 @@ const SENDERS = 12;
 const KILLS = 4;
 const PAUSE_MS = 50;
 
-/** Two processes behind one address, as their senders see them. */
+/** Two processes behind one address, as the senders see them. */
 class Pair {
   readonly prefix = uniqueTopicPrefix();
   private readonly processes = new Map<string, { process: AppProcess; url: string }>();
@@ -40,10 +40,10 @@ class Pair {
   }
 }
 
-describe('two ingests of which one is killed after the other while requests stream in', () => {
+describe('two ingests that are killed one after the other under a stream of requests', () => {
   const pair = new Pair();
   const kafka = new TestKafka(testBrokers(), pair.prefix);
-  /** What was answered to each id, of each try. */
+  /** The answers to each id, one per attempt. */
   const answers = new Map<string, { status: number; place: string }[]>();
 
   beforeAll(async () => {
@@ -66,7 +66,7 @@ describe('two ingests of which one is killed after the other while requests stre
     await kafka.close();
   });
 
-  /** Posts one list after the other, each until it is taken and once more. */
+  /** Posts one list after the other, each until it is accepted and then once more. */
   async function send(sender: number, ending: AbortSignal): Promise<void> {
     for (let number = 0; !ending.aborted; number += 1) {
       const id = `${sender}-${number}`;
@@ -80,7 +80,7 @@ describe('two ingests of which one is killed after the other while requests stre
           taken.push({ status: answer.status, place: `${topic} ${partition} ${offset}` });
         } else {
           await answer?.arrayBuffer();
-          // a dozen that ask without a pause would keep a process from starting that shares their cores
+          // a dozen senders without pauses would keep a process on the same cores from starting
           await realDelayMs(PAUSE_MS);
         }
       }
@@ -88,13 +88,13 @@ describe('two ingests of which one is killed after the other while requests stre
     }
   }
 
-  it('answers each id with one place, the second time as known', () => {
+  it('answers each id with one place, the second time as a duplicate', () => {
     for (const [id, taken] of answers) {
       expect([id, taken[1]]).toEqual([id, { status: 200, place: taken[0]?.place }]);
     }
   });
 
-  it('writes the record of each id once, where it was answered to be', async () => {
+  it('writes the record of each id once, at the answered place', async () => {
     const reader = await kafka.read(TOPIC);
     const records = await reader.findAtLeast(answers.size, 'list', () => true);
     const count = await kafka.topics.count(TOPIC);

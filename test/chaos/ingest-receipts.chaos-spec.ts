@@ -10,7 +10,7 @@ const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 const FETCH = 1;
 const LIST_OFFSETS = 2;
 
-/** With one broker, whoever has read its own claim has read all receipts that were committed before. */
+/** With one broker, a process that has read its own claim has read all receipts committed before it. */
 describe('an ingest that reads claims from one broker, and receipts late from another', () => {
   const prefix = uniqueTopicPrefix();
   let cluster: LocalCluster;
@@ -40,7 +40,7 @@ describe('an ingest that reads claims from one broker, and receipts late from an
     await cluster.kill();
   });
 
-  it('waits for those of a process that it has fenced before it claims what that held', async () => {
+  it('waits for the receipts of a process that it fenced before it claims its ids', async () => {
     const first = await start(cluster.brokers, 'first');
     const late = await start(relay.address, 'late');
     let looks = 0;

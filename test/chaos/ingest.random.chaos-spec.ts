@@ -43,11 +43,11 @@ const LONGEST_PAUSE_MS = 300;
 const LONGEST_RECEIVER_FAULT_MS = 8000;
 const LONGEST_TWIN_MS = 10_000;
 const LONGEST_WITHOUT_CALLBACK_MS = 10_000;
-/** How much of what is posted goes to two processes at the same moment. */
+/** The share of messages that are posted to two processes at the same moment. */
 const TWICE_AT_ONCE = 0.2;
 const CALLBACK_KEY = 'key-of-callbacks';
 
-/** 401 while a token or a key is replaced, and 429 where too many have come with the last one. */
+/** 401 while a token or a key is replaced, and 429 after too many requests with the previous one. */
 const EXPECTED = new Set([200, 202, 401, 408, 429, 503]);
 
 const RECEIVER_FAULTS: Pick<CallbackReceiver, 'status' | 'headers'>[] = [
@@ -58,20 +58,20 @@ const RECEIVER_FAULTS: Pick<CallbackReceiver, 'status' | 'headers'>[] = [
   { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
 ];
 
-/** What a stream posts next: one message, or several as a batch of events. */
+/** The next request of a stream: one message, or several as a batch of events. */
 interface Posting {
   path: string;
   body: string;
-  /** Of its messages, in their order; undefined for one without an id. */
+  /** The ids of its messages, in order; undefined for a message without an id. */
   ids: readonly string[] | undefined;
   sender: 'erp' | 'mes';
 }
 
-/** How a stream of messages of one machine is posted. */
+/** How the messages of one machine are posted. */
 type Way = 'by id' | 'signed' | 'in batches' | 'without id';
 const WAYS: readonly Way[] = ['by id', 'signed', 'in batches', 'without id'];
 
-describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
+describe(`ingest under any failure (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
   const ending = new AbortController();
   const failed = new AbortController();
@@ -80,9 +80,9 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const files = { senders: join(folder, 'senders.json'), token: join(folder, 'token') };
   const started: AppProcess[] = [];
   const twins: AppProcess[] = [];
-  /** The last one is that of now. */
+  /** The last one of each is current. */
   const secrets = { erp: [newSecret()], mes: [newSecret()], callbacks: [CALLBACK_KEY] };
-  /** How many messages of each machine were taken, of those with an id. */
+  /** The number of accepted messages with an id, per machine. */
   const sent: Record<CommandKind, Map<string, number>> = { list: new Map(), reason: new Map() };
   const places = new Map<string, Set<string>>();
   const bodies = new Map<string, string>();
@@ -109,7 +109,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     return process;
   };
 
-  /** In one step: a process that starts at the same moment would not start with half of it. */
+  /** Replaces the file in one step, because a process that starts meanwhile would fail on half of it. */
   const replaceFile = (path: string, text: string): void => {
     writeFileSync(`${path}.new`, text);
     renameSync(`${path}.new`, path);
@@ -209,7 +209,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     };
   };
 
-  /** Posts one after the other, each until it is taken, unless the test has failed. */
+  /** Posts one after the other, each until it is accepted, unless the test has failed. */
   const stream = async (machineId: string, number: number): Promise<void> => {
     const by = new Chance(SEED * 1000 + number);
     const way = wayOf(machineId);
@@ -223,7 +223,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
         await realDelayMs(by.upTo(LONGEST_PAUSE_MS));
       }
       count += posting.ids?.length ?? 1;
-      // without an id, what nobody waits for any more may be written after the next one
+      // without an id, a message whose request was given up may be written after the next one
       if (posting.ids !== undefined)
         sent[way === 'by id' ? 'list' : 'reason'].set(machineId, count);
     }
@@ -249,7 +249,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     await realDelayMs(chance.upTo(LONGEST_WITHOUT_CALLBACK_MS));
     writeSenders();
   };
-  /** Another process by the name of one that may run: each ends the transactions of the other. */
+  /** Starts a process by the name of one that may be running: each ends the transactions of the other. */
   const twinRuns = async (): Promise<void> => {
     const twin = startIngest(0);
     twins.push(twin);
@@ -307,11 +307,11 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     await closers.closeAll();
   }, 120_000);
 
-  it('answers as it says it does', () => {
+  it('answers as documented', () => {
     expect(inBrief(oddAnswers)).toEqual([]);
   });
 
-  it('has what it answered once, where it said', () => {
+  it('has each answered message once, at the answered place', () => {
     const written = placesOf(records, plant.kafka.topicPrefix, idOf);
     const faults = [...places]
       .map(([id, said]) => ({ id, said: [...said], lie: written.get(id) ?? [] }))
@@ -329,7 +329,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     for (const [id, body] of bodies) expect([id, byId.get(id)]).toEqual([id, body]);
   });
 
-  it('knows each id wherever it is asked again, and that another body is another message', async () => {
+  it('recognises each id in every process, and refuses it with another body', async () => {
     const processes = [...ingests.running.values()];
     const by = new Chance(SEED);
     const ids = [...places.keys()].filter((id) => id.startsWith('list/')).slice(-40);
@@ -350,7 +350,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     }
   });
 
-  it('has the messages of a machine in the order in which they were posted, but for those of a batch', () => {
+  it('has the messages of a machine in the order of their requests, except within a batch', () => {
     const newest = new Map<string, number>();
     for (const id of records.map(idOf)) {
       const [, machineId = '', number] = id.split('/');
@@ -361,7 +361,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     }
   });
 
-  it('has each carried out', async () => {
+  it('has each message carried out', async () => {
     const calls = await plant.sandbox.allCalls();
     expect(lostReasons(sent.reason, deliveriesOf('reason', calls))).toEqual([]);
     expect(staleLists(sent.list, deliveriesOf('list', calls))).toEqual([]);
@@ -369,8 +369,8 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     expect(await plant.countDeadLetters()).toBe(0);
   });
 
-  it('calls each outcome back, signed', async () => {
-    // ends pauses that failures have made long
+  it('posts each outcome to the callback, signed', async () => {
+    // ends the long pauses that follow failures
     secrets.callbacks.push(newSecret());
     writeSenders();
     for (const [name, receiver] of Object.entries(receivers)) {
@@ -394,13 +394,13 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     expect(calls.filter((call) => !isOurs(call))).toEqual([]);
   });
 
-  it('holds nothing that is over', async () => {
+  it('holds nothing that has ended', async () => {
     globalAgent.destroy();
     const fresh = startIngest(MOST_PROCESSES);
     await ingests.untilNothingHeld(fresh, 'machine_ingest_waiting', secrets.erp.at(-1)!);
   });
 
-  it('logs no bug, and gives no outcome up', () => {
+  it('logs no bug, and gives up no outcome', () => {
     expect(bugsOf(started)).toEqual([]);
   });
 });
@@ -409,7 +409,7 @@ function newSecret(): string {
   return `secret-${randomUUID()}`;
 }
 
-/** Of events in a batch, what they say themselves. */
+/** The ids inside the events of a batch. */
 function idOf(record: ReadRecord): string {
   return header(record, 'message-id') ?? String(json(record)['id']);
 }

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const ENDS = ['stop', 'kill'] as const;
 
-/** What the bridge answers to somebody who wants to pause a flow. */
+/** The bridge's answer to a request to pause a flow. */
 async function pauseOf(url: string): Promise<unknown> {
   const response = await fetch(`${url}/api/flows/downtime-reasons/pause`, {
     method: 'POST',
@@ -22,7 +22,7 @@ async function pauseOf(url: string): Promise<unknown> {
   return response.json();
 }
 
-describe('a Kafka that is stopped and killed while commands stream through', () => {
+describe('a Kafka that is stopped and killed under a stream of commands', () => {
   let broker: LocalKafka;
   let plant: ChaosPlant;
   let answers: Answers;
@@ -64,7 +64,7 @@ describe('a Kafka that is stopped and killed while commands stream through', () 
     expect(deliveryFaults(plant.load, calls, { mayRepeat })).toEqual([]);
   });
 
-  it('never makes the bridge have two calls under way for one machine and operation', () => {
+  it('never makes the bridge run two calls for one machine and operation at once', () => {
     expect(overlaps(calls)).toEqual([]);
   });
 

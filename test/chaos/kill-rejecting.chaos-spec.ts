@@ -9,7 +9,7 @@ import { header, type TopicReader } from '../support/topic-reader.js';
 const PARTITIONS = 6;
 const ROUND = 8;
 const ROUND_MS = 50;
-/** How many dead letters there may be more before the next kill. */
+/** The maximum number of new dead letters before the next kill. */
 const DEAD_LETTERS_BEFORE_KILL = [60, 300, 30];
 const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
 
@@ -22,7 +22,7 @@ describe('the bridge killed again and again while it rejects messages', () => {
   const idsOfDeadLetters = (): string[] =>
     deadLetters.records.map((deadLetter) => header(deadLetter, 'message-id') ?? '');
 
-  /** Sends what nobody can read until the returned function is called. */
+  /** Sends malformed messages until the returned function is called. */
   const startLoad = async (): Promise<() => Promise<void>> => {
     const producer = await plant.kafka.steadyProducer();
     const topic = `${plant.kafka.topicPrefix}${TOPICS.workOrderLists}`;
@@ -70,7 +70,7 @@ describe('the bridge killed again and again while it rejects messages', () => {
 
   afterAll(() => plant.close());
 
-  it('writes exactly one dead letter a message', async () => {
+  it('writes exactly one dead letter per message', async () => {
     const ids = idsOfDeadLetters();
     const again = ids.filter((id, index) => ids.indexOf(id) !== index);
     expect(inBrief(again)).toEqual([]);

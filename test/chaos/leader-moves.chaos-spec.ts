@@ -6,10 +6,10 @@ import { eventually } from '../support/eventually.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const BROKERS = 2;
-/** Longer than calls are waited for in a rebalance, which would cut this one off. */
+/** Longer than a rebalance waits for calls: a rebalance would interrupt this one. */
 const CALL_MS = 8000;
 
-describe('a partition that gets another leader while a call is under way', () => {
+describe('a partition that gets another leader during a call', () => {
   let cluster: LocalCluster;
   let plant: ChaosPlant;
   let bridge: AppProcess;
@@ -31,7 +31,7 @@ describe('a partition that gets another leader while a call is under way', () =>
   const setList = (machineId: string, order: string): Promise<void> =>
     plant.kafka.sendList(machineId, [order]);
 
-  it('goes on being fetched by the same consumer, and the call is made once', async () => {
+  it('is still fetched by the same consumer, and the call is made once', async () => {
     await setList('M-001', 'before');
     await plant.sandbox.listBecomes('M-001', ['before']);
     const quietSince = bridge.output.length;
@@ -50,7 +50,7 @@ describe('a partition that gets another leader while a call is under way', () =>
     await plant.sandbox.listBecomes('M-002', ['behind']);
     await plant.sandbox.listBecomes('M-001', ['meanwhile']);
     const saidSince = (): string => bridge.output.slice(quietSince);
-    // The broker that led it has answered so, and nothing has followed from it.
+    // The former leader has refused fetches, and the consumer stayed in the group.
     await eventually('it is said', () => saidSince().includes('not the leader'));
     const said = saidSince();
     for (const trouble of ['consumer ended', 'calls cut off']) expect(said).not.toContain(trouble);

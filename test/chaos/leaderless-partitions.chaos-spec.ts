@@ -14,13 +14,13 @@ const MACHINES = 6;
 const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
 const TIMES = { startTime: 1_760_000_000, endTime: 1_760_000_600 };
 
-describe('partitions that lie on one broker alone, which ends', () => {
+describe('partitions whose only broker stops', () => {
   let cluster: LocalCluster;
   let plant: ChaosPlant;
   let bridge: AppProcess;
   let answers: Answers;
   const producers = new Map<string, PartitionedProducer>();
-  /** What waits for a dead letter, by its id. */
+  /** The message that waits for its dead letter, by its id. */
   const malformed: string[] = [];
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('partitions that lie on one broker alone, which ends', () => {
     });
     bridge = plant.startBridge();
     await bridge.ready();
-    // kafkajs as it is published sends to no topic while another that it knows has a partition without a leader.
+    // The published kafkajs sends to no topic while another topic that it knows has a partition without a leader.
     for (const topic of [TOPICS.workOrderLists, TOPICS.downtimeReasons])
       producers.set(topic, await plant.kafka.steadyProducer());
     answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
@@ -67,7 +67,7 @@ describe('partitions that lie on one broker alone, which ends', () => {
     malformed.push(messageId);
   };
 
-  it('hold up nothing else', async () => {
+  it('delay nothing else', async () => {
     await sendList(0, 'M-001', 'list 0a');
     await sendList(1, 'M-002', 'list 1a');
     await answers.untilAll(['list 0a', 'list 1a']);
@@ -75,31 +75,31 @@ describe('partitions that lie on one broker alone, which ends', () => {
     await untilUnreadyBecause(await bridge.url(), `a partition of ${topic} has no leader`);
   });
 
-  it('hold up the partition alone that has something for them', async () => {
+  it('delay only the partition that has a message for them', async () => {
     await sendMalformed('malformed');
     await sendList(0, 'M-001', 'list 0b');
     await answers.untilAll(['list 0b']);
     expect(answers.unanswered(malformed)).toEqual(['malformed']);
   });
 
-  it('are not taken for empty by a command that reads the topic', async () => {
+  it('are not treated as empty by a command that reads the topic', async () => {
     const { topicPrefix } = plant.kafka;
     const { exitCode, stdout, stderr } = await runCommand(['dlq', 'list'], {
       ...{ topicPrefix, brokers: cluster.brokers },
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    // a broker that answers may still name the one that ended as the leader
+    // a broker that answers may still name the stopped one as the leader
     expect(stderr).toMatch(/no leader|ECONNREFUSED/);
   });
 
-  it('hold up nothing else after a restart either', async () => {
+  it('delay nothing else after a restart either', async () => {
     plant.killBridge();
     bridge = plant.startBridge();
     await sendList(0, 'M-001', 'list 0c');
     await answers.untilAll(['list 0c']);
   });
 
-  it('go on when the broker is back', async () => {
+  it('continue when the broker is back', async () => {
     await sendMalformed('malformed, too');
     expect(answers.unanswered(malformed)).toEqual(malformed);
     await cluster.nodes[LOST - 1]!.restart();

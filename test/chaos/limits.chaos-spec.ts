@@ -12,7 +12,7 @@ const LARGEST_VALUE_BYTES = 1_048_576 - 200;
 const LONGEST_LIST = 10_000;
 const LONGEST_ID = 256;
 
-describe('messages as large as they may be', () => {
+describe('messages of the largest allowed size', () => {
   let plant: ChaosPlant;
   let bridgeUrl: string;
   let answers: Answers;
@@ -46,7 +46,7 @@ describe('messages as large as they may be', () => {
     expect((await plant.sandbox.machine(machineId)).workingOrders).toEqual(workingOrders);
   });
 
-  it('are applied: a reason that comes with a megabyte of what nobody asked for', async () => {
+  it('are applied: a reason with a megabyte of unknown fields', async () => {
     const reason = { machineId: 'M-002', reasonId: REASON_ID, startTime: 1_760_000_000 };
     const room = LARGEST_VALUE_BYTES - JSON.stringify({ ...reason, comment: '' }).length;
     await apply(TOPICS.downtimeReasons, reason.machineId, { ...reason, comment: 'x'.repeat(room) });
@@ -54,7 +54,7 @@ describe('messages as large as they may be', () => {
     expect(classifications).toMatchObject([{ reasonId: REASON_ID, startTime: reason.startTime }]);
   });
 
-  it('are applied with ids as long as they may be, in any script', async () => {
+  it('are applied with ids of the largest length, in any script', async () => {
     const machineId = 'Fräse-旋盤-'.padEnd(LONGEST_ID, 'ß');
     const reasonId = 'Störung/'.padEnd(LONGEST_ID, '停');
     const order = '"4711" & ☃ '.padEnd(LONGEST_ID, '%');
@@ -78,7 +78,7 @@ describe('messages as large as they may be', () => {
   });
 });
 
-describe('messages of far more than a megabyte, once they are unpacked', () => {
+describe('messages that decompress to far more than a megabyte', () => {
   const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
   let plant: ChaosPlant;
 
@@ -98,7 +98,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     await plant.kafka.sendCompressed(TOPICS.workOrderLists, CompressionTypes.GZIP, message);
   };
 
-  it('are rejected, with their value as far as that may be unpacked, and stop nobody', async () => {
+  it('are rejected, with their value if it may be decompressed, and stop no flow', async () => {
     const [large, huge] = [30_000_000, 120_000_000];
     await unpackedTo(large);
     await unpackedTo(huge);
@@ -115,12 +115,12 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     expect(first?.value?.length).toBeGreaterThan(large);
     expect(second?.value).toBeNull();
     expect(second?.key).toBeNull();
-    // What it is unpacked to is not known: it is the size of the batch as it lies in Kafka.
+    // Its decompressed size is unknown: the header has the size of the batch in Kafka.
     expect(Number(second && header(second, 'dlq-value-omitted'))).toBeLessThan(huge / 100);
   });
 });
 
-describe('forty thousand messages that wait', () => {
+describe('a backlog of forty thousand messages', () => {
   const LISTS_OF_EACH = 720;
   const REASONS_OF_EACH = 80;
   const MACHINES = 50;
@@ -129,7 +129,7 @@ describe('forty thousand messages that wait', () => {
   let plant: ChaosPlant;
 
   beforeAll(async () => {
-    // more in each than a partition hands over at a time
+    // more in each than may be unfinished in a partition
     plant = await ChaosPlant.open({ machines: MACHINES, partitions: 2 });
     const { load } = plant;
     const send = (kind: CommandKind): Promise<void> =>
@@ -141,7 +141,7 @@ describe('forty thousand messages that wait', () => {
   afterAll(() => plant.close());
 
   it(
-    'are all answered: every reason applied, of the lists the newest',
+    'are all answered: every reason and the newest lists are applied',
     async () => {
       const { load, kafka, sandbox } = plant;
       await plant.startBridge().ready();

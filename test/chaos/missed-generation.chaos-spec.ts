@@ -9,11 +9,11 @@ import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers } from '../support/kafka.js';
 
 const PARTITIONS = 6;
-/** Kafka's number of the request by which a member asks for its partitions, behind the length of the request. */
+/** The API key of SyncGroup, which follows the length of the request. */
 const SYNC_GROUP = 14;
 const isSyncGroup = (request: Buffer): boolean => request.readInt16BE(4) === SYNC_GROUP;
 
-describe('a bridge that is held up between joining the group and its assignment', () => {
+describe('a bridge that is delayed between joining the group and its assignment', () => {
   let plant: ChaosPlant;
   let relay: KafkaRelay;
   let held: AppProcess;
@@ -41,7 +41,7 @@ describe('a bridge that is held up between joining the group and its assignment'
     await relay.close();
   });
 
-  /** To each machine a list of its own, issued so many seconds ago; returns the ids of the messages. */
+  /** Sends each machine its own list, issued `secondsAgo`; returns the ids of the messages. */
   const send = async (name: string, secondsAgo: number): Promise<string[]> => {
     const messages = plant.load.machineIds.map((machineId) => ({
       key: machineId,
@@ -56,13 +56,13 @@ describe('a bridge that is held up between joining the group and its assignment'
     return messages.map(({ headers }) => headers['message-id']);
   };
 
-  it('goes by what others have done of the partitions it gets back in a generation that it has missed', async () => {
+  it('respects the work that others did on its partitions in a generation that it missed', async () => {
     await answers.untilAll(await send('first', 300));
     relay.holdBack(isSyncGroup);
     const third = plant.startBridge();
     await eventually('the one has joined and is held up', () => relay.heldBack > 0);
     const newest = await send('newest', 10);
-    // The held one has two of the six partitions, and before had three.
+    // The delayed bridge has two of the six partitions, and had three before.
     await eventually(
       'the others work',
       () => answers.unanswered(newest).length < newest.length / 2,

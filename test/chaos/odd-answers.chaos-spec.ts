@@ -7,9 +7,9 @@ import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-/** A minute of the plant is a second of the test, and so is the interval of polling. */
+/** A minute of the plant takes a second of the test, as does the polling interval. */
 const CLOCK_SPEED = 60;
-/** A busy machine may take a half of it for one poll. */
+/** On a busy machine one poll may take half of it. */
 const STALE_AFTER_SECONDS = 15 * MINUTE;
 const MACHINES = ['replica', 'log', 'other'];
 
@@ -57,7 +57,7 @@ describe('a bridge whose service answers oddly for a while', () => {
       type === STATE_EVENT_TYPES.observationLost ? reason : [],
     );
 
-  /** Waits until an answer to that poll, and all before it, is what was published goes by. */
+  /** Waits until the published states reflect the answers to that poll and to all before it. */
   const untilPolled = async (machineId: string, times: number): Promise<void> => {
     const since = await plant.sandbox.newestCall();
     await eventually(
@@ -82,7 +82,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     return Number(/^machine_bridge_activity_logs_behind (.+)$/m.exec(metrics)?.[1]);
   };
 
-  it('publishes nothing by answers of a replica that lags, older than what is known', async () => {
+  it('publishes nothing from older answers of a lagging replica', async () => {
     await plant.sandbox.forceState('replica', 'IDLE');
     await eventually('the change is published', () => statesOf('replica').at(-1) === 'IDLE');
     const before = eventsOf('replica').length;
@@ -95,7 +95,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     expect(eventsOf('replica').slice(before)).toEqual([]);
   });
 
-  it('takes a machine for stale of which nothing newer has come for STALE_AFTER_SECONDS, and for no other state', async () => {
+  it('marks a machine as stale, and publishes no other state, after STALE_AFTER_SECONDS without newer data', async () => {
     await plant.sandbox.addFault({
       operation: 'getMachineState',
       machineId: 'replica',
@@ -112,7 +112,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     expect(statesOf('replica').slice(2)).not.toContain('OPERATING');
   });
 
-  it('says that a log lags by half an hour, settles nothing beyond its end, and catches up', async () => {
+  it('reports a log that lags by half an hour, settles nothing beyond its end, and catches up', async () => {
     const changed = plant.clock.nowSeconds();
     await plant.sandbox.addFault({
       operation: 'getMachineActivityLog',
@@ -136,7 +136,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     expect(lossesOf('log')).toEqual([]);
   });
 
-  it('dates a loss that falls into a restart by when the machine was seen, not by when it changed', async () => {
+  it('dates a loss during a restart by the last sight of the machine, not by its last change', async () => {
     const early = observedFrom + 4 * STALE_AFTER_SECONDS - plant.clock.nowSeconds();
     await plant.clock.sleepSeconds(Math.max(0, early));
     bridge.kill('SIGKILL');

@@ -10,11 +10,11 @@ import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const MACHINES = 30;
 const ORDERS = 120;
-/** How many calls for lists there may be after a kill before the next one. */
+/** The number of list calls between two kills. */
 const CALLS_BEFORE_KILL = [40, 3, 150, 1, 80];
 const LATENCY_MS = 40;
 
-describe('orders that move from machine to machine, while one of two bridges is killed again and again', () => {
+describe('orders that move between machines while one of two bridges is killed again and again', () => {
   let plant: ChaosPlant;
   let load: OrderLoad;
   let answers: Answers;
@@ -64,7 +64,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
     await plant.close();
   });
 
-  it('leaves every machine with the list that follows from the newest of each order', async () => {
+  it('leaves every machine with the list made of the newest version of each order', async () => {
     const { sandbox } = plant;
     await eventually('the lists are those of the newest orders', async () => {
       const { lists } = load;
@@ -82,7 +82,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
     });
   });
 
-  it('gives each message a final outcome for every machine it names', async () => {
+  it('gives each message a final outcome for each of its machines', async () => {
     await eventually('all outcomes', () => {
       for (const [messageId, machineIds] of load.sent) {
         const answered = new Set(answers.finalOf(messageId).map(({ machineId }) => machineId));
@@ -93,11 +93,11 @@ describe('orders that move from machine to machine, while one of two bridges is 
     });
   });
 
-  it('says the same of a message whenever it says it again', () => {
+  it('repeats an outcome of a message only unchanged', () => {
     expect(answers.contradictions()).toEqual([]);
   });
 
-  it('never has two calls under way for one machine', () => {
+  it('never runs two calls for one machine at once', () => {
     expect(overlaps(calls.filter(({ operation }) => operation === 'setWorkOrderList'))).toEqual([]);
   });
 

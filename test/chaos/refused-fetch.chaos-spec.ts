@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
-/** Inside kafkajs: where the answer of one broker can be replaced. */
+/** The class inside kafkajs at which the test replaces the answer of one broker. */
 interface BrokerClass {
   prototype: { fetch: (this: { nodeId: number | string }, request: object) => Promise<unknown> };
 }
@@ -17,7 +17,7 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 };
 const TOPIC_AUTHORIZATION_FAILED = 29;
 
-describe('followed topics of which one broker refuses the reading', () => {
+describe('followed topics that one of two brokers refuses to serve', () => {
   let cluster: LocalCluster;
   const { fetch } = Broker.prototype;
   const stopping = new AbortController();
@@ -32,7 +32,7 @@ describe('followed topics of which one broker refuses the reading', () => {
     await cluster.kill();
   });
 
-  it('are not said to be read again and again, for the other broker has nothing to refuse', async () => {
+  it('are not reported as up again and again while one broker refuses', async () => {
     const brokers = cluster.brokers.split(',');
     const prefix = uniqueTopicPrefix();
     const plant = new TestKafka(brokers, prefix);

@@ -9,9 +9,9 @@ import type { LoggedCall } from '../support/sandbox-control.js';
 
 const FLOWS = ['work-orders', 'downtime-reasons'];
 /**
- * A call that is given up may still take effect, after later ones: only what hangs on purpose may take that long.
- * Few connections, because they are all opened anew after a hang, and a busy service written in Node accepts one
- * at a time, between the requests of all those it has: the last of 64 waited for more than 5 s.
+ * An abandoned call may still take effect after later ones, so only deliberately hanging calls may take that long.
+ * The connections are few, because a hang reopens all of them, and a busy service written in Node accepts one
+ * at a time, between the requests of its open connections: the last of 64 waited for more than 5 s.
  */
 const ENV = {
   MACHINE_CLOUD_TIMEOUT_MS: '6000',
@@ -21,8 +21,8 @@ const ENV = {
 const MACHINES = 50;
 
 /**
- * Before a flow is paused each machine is tried, as it might be those that failed so far; those that failed
- * first may be tried once more until the last one has. After that it takes a few dozen probes to notice the end.
+ * Before the bridge pauses a flow it tries each machine, as the fault might be of single machines; those that failed
+ * first may be tried once more meanwhile. After that it takes a few dozen probes to notice the end.
  */
 const MOST_CALLS_IN_VAIN = FLOWS.length * MACHINES * 2 + 50;
 
@@ -30,9 +30,9 @@ interface Outage {
   name: string;
   fault: Record<string, unknown>;
   durationSeconds: number;
-  /** Messages of each kind for each machine that wait meanwhile. */
+  /** The number of waiting messages per kind and machine. */
   perMachine: number;
-  /** what an operator must see. */
+  /** The text that an operator must see. */
   words: RegExp;
 }
 
@@ -98,19 +98,19 @@ describe('a service that is down', () => {
   describe.each(OUTAGES)('and $name', ({ name, words }) => {
     const aftermath = (): Aftermath => aftermaths.get(name)!;
 
-    it('is probed and not hammered', () => {
+    it('gets probes and no flood of calls', () => {
       const inVain = aftermath().calls.filter(({ faultId }) => faultId !== null);
       expect(inVain.length).toBeGreaterThan(0);
       expect(inVain.length).toBeLessThan(MOST_CALLS_IN_VAIN);
     });
 
-    it('is reported on /health/ready, in words, for both flows', () => {
+    it('is reported as text on /health/ready for both flows', () => {
       const { status, problems } = aftermath().health;
       expect(status).toBe(503);
       for (const flow of FLOWS) expect(problems[flow]).toMatch(words);
     });
 
-    it('gets everything in order when it is back, by itself', () => {
+    it('gets everything in order after it has recovered', () => {
       const { plant, calls } = aftermath();
       expect(deliveryFaults(plant.load, calls, { mayRepeat: () => sameAgain })).toEqual([]);
     });

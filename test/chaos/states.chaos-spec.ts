@@ -13,18 +13,18 @@ import { streamFaults } from '../support/states/stream-faults.js';
 import { truthOf, untruth } from '../support/states/truth-of.js';
 
 const MINUTE = 60;
-/** A minute of the plant is a second of the test, and so is the interval of polling. */
+/** A minute of the plant takes a second of the test, as does the polling interval. */
 const CLOCK_SPEED = 60;
 const MACHINES = 100;
-/** How many polls the n-th process may make before it is killed. */
+/** The number of polls of the n-th process before it is killed. */
 const POLLS_BEFORE_KILL = [120, 1, 260, 30];
-/** Those, one at the end of the outage, one after Kafka's restart, twice two at once, and the one that joined. */
+/** The kills above, one after the outage, one after Kafka's restart, twice two at once, and the joined process. */
 const KILLS = POLLS_BEFORE_KILL.length + 7;
 const OUTAGE_MINUTES = 10;
-/** Time enough, on a busy machine too, to publish a state before the service changes its mind about it. */
+/** Long enough, even on a busy machine, to publish a state before the service revises it. */
 const SETTLE_MINUTES = 20;
 const SETTLED_AFTER_MINUTES = SETTLE_MINUTES + 5;
-/** From before the first published period. */
+/** Reaches back before the first published period. */
 const BEFORE_ALL_SECONDS = 3 * 3600;
 
 const machinesOf = async (bridge: AppProcess): Promise<{ state: MachineStateRecord | null }[]> => {
@@ -32,7 +32,7 @@ const machinesOf = async (bridge: AppProcess): Promise<{ state: MachineStateReco
   return (await answer.json()) as { state: MachineStateRecord | null }[];
 };
 
-/** Answered is not enough: what a process has not published of a machine when it is killed, the next one begins anew. */
+/** An answer is not enough: a killed process leaves unpublished machines to the next one, which starts over. */
 async function untilAllPublished(bridge: AppProcess): Promise<void> {
   await eventually('a state of every machine is published', async () => {
     const published = (await machinesOf(bridge)).filter(({ state }) => state !== null);
@@ -41,7 +41,7 @@ async function untilAllPublished(bridge: AppProcess): Promise<void> {
   });
 }
 
-/** Waits until the bridge knows a state of the machine that began then. */
+/** Waits until the bridge shows a state of the machine that began at `since`. */
 async function untilPublished(url: string, machineId: string, since: number): Promise<void> {
   await eventually(`the new state of ${machineId} is published`, async () => {
     const response = await fetch(`${url}/api/machines/${machineId}`);
@@ -65,7 +65,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     kills += 1;
   };
 
-  /** Three machines turn to another state; once that is published, the service says it was otherwise. */
+  /** Three machines change state; once that is published, the service revises it. */
   const changeItsMind = async (bridge: AppProcess): Promise<void> => {
     const { sandbox, clock } = plant;
     const turning = plant.life.machineIds('steady').slice(rewritten.length).slice(0, 3);
@@ -85,7 +85,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     await sandbox.forceState(later, turnedTo.get(later) ?? null, turned + 2 * MINUTE);
   };
 
-  /** Each takes over from one that was killed, and is killed in turn. */
+  /** Each process replaces a killed one and is killed in turn. */
   const killOneAfterTheOther = async (first: AppProcess): Promise<AppProcess> => {
     let bridge = first;
     for (const polls of POLLS_BEFORE_KILL) {
@@ -105,7 +105,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     await plant.untilAllAnswered();
   };
 
-  /** The one that comes back to a service that answers again is killed while it makes up for the outage. */
+  /** The process is killed while it catches up on the outage of the service. */
   const outage = async (bridge: AppProcess): Promise<AppProcess> => {
     await changeItsMind(bridge);
     await plant.sandbox.addFault({ operation: '*', status: 503 });
@@ -122,7 +122,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     return next;
   };
 
-  /** The process lives through it, and is killed when it has just found its feet. */
+  /** The process survives the restart and is killed shortly after it has recovered. */
   const kafkaRestart = async (bridge: AppProcess): Promise<AppProcess> => {
     const url = await bridge.ready();
     await changeItsMind(bridge);
@@ -137,7 +137,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     return next;
   };
 
-  /** Two that share the machines are killed within the same rebalance. */
+  /** Two processes that share the machines are killed within the same rebalance. */
   const killTwoAtOnce = async (bridge: AppProcess): Promise<AppProcess> => {
     const other = plant.startBridge();
     await plant.untilShared(2);
@@ -198,11 +198,11 @@ describe('machine states through crashes, outages and rebalances', () => {
     expect(untruths(machineIds.filter((machineId) => !rewritten.includes(machineId)))).toEqual([]);
   });
 
-  it('are published of machines that are without data at times, and nothing of the minutes without', () => {
+  it('are published for machines with gaps in their data, except for the minutes of the gaps', () => {
     expect(untruths(plant.life.machineIds('interrupted'))).toEqual([]);
   });
 
-  it('are corrected where the service changes its mind', () => {
+  it('are corrected when the service revises them', () => {
     expect(untruths(rewritten)).toEqual([]);
     for (const machineId of rewritten) {
       const types = published(machineId).map((record) => header(record, 'ce_type'));
@@ -210,9 +210,9 @@ describe('machine states through crashes, outages and rebalances', () => {
     }
   });
 
-  it('are numbered, linked, lost and found as they are to be, and end with what the compacted topic has', () => {
+  it('are numbered, linked, lost and restored correctly, and end as the compacted topic does', () => {
     expect(streamFaults(stream, plant.machineIds)).toEqual([]);
-    // A machine without data is lost already.
+    // A machine without data is already lost.
     const unseen = plant.life
       .machineIds('ordinary', 'hasty', 'steady')
       .filter((id) => !published(id).some((it) => it.value?.includes('"unreachable"')));

@@ -27,11 +27,11 @@ const NODES = 3;
 const MOST_BRIDGES = 3;
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-/** A minute of the plant is a second of the test, and so is the interval of polling. */
+/** A minute of the plant takes a second of the test, as does the polling interval. */
 const CLOCK_SPEED = 60;
-/** Twice as long as the log is revised for: what is revised later does not count (docs/machine-states.md, Limits). */
+/** Twice the time in which the log is revised: later revisions do not count (docs/machine-states.md, Limits). */
 const SETTLE_SECONDS = 20 * MINUTE;
-/** A log that was not complete is asked for again an hour later at the latest (ditto), in real time a minute. */
+/** The bridge reads an incomplete log again after at most an hour (ditto), in real time a minute. */
 const UNTIL_TRUE_MS = 240_000;
 
 const STATE = 'getMachineState';
@@ -41,7 +41,7 @@ const CUT = '[{"startTime": 17636';
 
 const STATE_FAULTS = [
   ...SERVICE_FAULTS.map((fault) => ({ operation: '*', ...fault })),
-  // one operation alone
+  // a single operation
   { operation: LOG, status: 503, durationSeconds: 15 },
   { operation: LOG, hang: true, rate: 0.2, durationSeconds: 15 },
   { operation: LOG, status: 403, durationSeconds: 8 },
@@ -60,13 +60,13 @@ const STATE_FAULTS = [
   // a part of the fleet
   { operation: '*', factoryId: 'F-1', status: 503, durationSeconds: 20 },
   { operation: '*', factoryId: 'F-2', hang: true, durationSeconds: 12 },
-  // a service that stands
+  // a service whose data stand still
   { operation: STATE, factoryId: 'F-0', lagSeconds: 25 * MINUTE, durationSeconds: 20 },
 ];
 
-describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
+describe(`machine states under any failure (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
-  /** Of lists that left machines out. */
+  /** Machines that lists have left out. */
   const leftOut = new Set<string>();
   const closers = new Closers();
   let cluster: LocalCluster;
@@ -161,7 +161,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
         truths.set(machineId, await truthOf(sandbox, machineId, from, until));
       }
       const reader = await kafka.read(TOPICS.stateChanges, TOPICS.states);
-      // what is still missing then, the first test says
+      // the first test reports what is still missing
       await eventually(
         'all that has happened is published',
         () => {
@@ -179,11 +179,11 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
 
   afterAll(() => closers.closeAll(), 120_000);
 
-  it('are published by the minute as the service has them, and nothing of the minutes without data', () => {
+  it('are published by the minute as the service has them, except for minutes without data', () => {
     expect(untruths(stream)).toEqual([]);
   });
 
-  it('are numbered, linked, lost and found as they are to be, and end with what the compacted topic has', () => {
+  it('are numbered, linked, lost and restored correctly, and end as the compacted topic does', () => {
     expect(streamFaults(stream, plant.machineIds)).toEqual([]);
   });
 
@@ -193,7 +193,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
     expect(faultsOf(check)).toEqual([]);
   });
 
-  it('are removed where lists have left them out', () => {
+  it('are removed only if a list has left out their machine', () => {
     const check = (machineId: string, records: readonly ReadRecord[]): string[] =>
       records
         .filter((record) => header(record, 'ce_type') === STATE_EVENT_TYPES.observationLost)
@@ -202,7 +202,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
     expect(faultsOf(check)).toEqual([]);
   });
 
-  it('are watched by bridges that log no bug', () => {
+  it('let no bridge log a bug', () => {
     expect(bugsOf(plant.bridges)).toEqual([]);
   });
 });

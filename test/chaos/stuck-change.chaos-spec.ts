@@ -5,17 +5,17 @@ import { header, json, type ReadRecord, type TopicReader } from '../support/topi
 
 const CHANGES = 'machine-bridge.assignment-changes.v1';
 const SET_LIST = 'setWorkOrderList';
-/** Beside one that has nothing to do with it. */
+/** Excludes one machine that the order does not name. */
 const MACHINES = 10;
 
-describe('an order on several machines, of which one is stuck while its bridge is killed', () => {
+describe('an order on several machines, one of them stuck, whose bridge is killed', () => {
   let plant: ChaosPlant;
   let outcomes: TopicReader;
   let stuck: string;
   let others: string[];
   let bystander: string;
 
-  /** What was said finally, in the order of the machines. */
+  /** The final outcomes, sorted by machine. */
   const published = (): string[] =>
     outcomes.records
       .map((record) => ({ type: header(record, 'ce_type'), machineId: json(record)['machineId'] }))
@@ -50,7 +50,7 @@ describe('an order on several machines, of which one is stuck while its bridge i
     return plant.kafka.sendJson(TOPICS.workOrders, orderId, order);
   };
 
-  /** What comes behind it is committed meanwhile, time and again. */
+  /** Commits later messages several times meanwhile. */
   const untilNoted = async (): Promise<void> => {
     for (let number = 0; number < 5; number += 1) {
       await sendOrder(`B-${number}`, [bystander]);
@@ -61,9 +61,9 @@ describe('an order on several machines, of which one is stuck while its bridge i
 
   it.each([
     ['at once', atOnce],
-    ['once what is done is noted', untilNoted],
+    ['once its progress is committed', untilNoted],
   ])(
-    'is published once of each machine, %s, though the service would refuse the others by now',
+    'is published once per machine, %s, although the service would now refuse the others',
     async (_, untilKilled) => {
       const { kafka, sandbox } = plant;
       const bridge = plant.startBridge();

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.js';
 const OTHERS = 50;
 const REASONS_OF_EACH = 400;
 const REASONS_OF_THE_STUCK = 500;
-/** Tens of thousands of calls, on a machine that other tests keep busy. */
+/** Long enough for tens of thousands of calls on a busy machine. */
 const TIMEOUT_MS = 180_000;
 /** A bridge without load needs about 150 MB. */
 const MOST_MEMORY_MB = 400;
@@ -62,7 +62,7 @@ describe('a machine whose reasons the service keeps failing', () => {
 
   afterAll(() => plant.close());
 
-  it('holds up no other machine of its partition, and needs no memory without end', () => {
+  it('delays no other machine of its partition, and needs bounded memory', () => {
     expect(residentMb).toBeLessThan(MOST_MEMORY_MB);
   });
 
@@ -71,7 +71,7 @@ describe('a machine whose reasons the service keeps failing', () => {
   });
 
   it(
-    'gets all of it in order when the fault has gone',
+    'gets all reasons in order after the fault has ended',
     async () => {
       const { load, sandbox } = plant;
       expect(answers.unanswered(load.messageIds)).toEqual(idsOf(stuck, REASONS_OF_THE_STUCK));
@@ -80,7 +80,7 @@ describe('a machine whose reasons the service keeps failing', () => {
       await answers.untilAll(load.messageIds, TIMEOUT_MS);
       await plant.kafka.groups.untilAllCommitted(plant.groupId, TOPICS.downtimeReasons);
       const calls = await sandbox.allCalls();
-      // Of each of the others the first message lies before the offset that was held.
+      // The first message of each other machine is before the held offset.
       const floor = new Map(others.map((machineId) => [machineId, 1]));
       const mayRepeat = (): MayRepeat => fromCommitted([floor]);
       expect(deliveryFaults(load, calls, { takeovers: [killedAfter], mayRepeat })).toEqual([]);

@@ -26,7 +26,7 @@ import { temporaryFile, temporaryFolder } from '../../libs/config/test/temporary
 const NODES = 3;
 const TERMINALS = 2;
 const PAGES = 6;
-/** Each has an entry at a time, and a machine and a token of its own. */
+/** Each has one request at a time, and a machine and a token of its own. */
 const TABLETS = 9;
 /** Machines whose stops have open-ended reasons. */
 const STOPPING = 3;
@@ -47,13 +47,13 @@ interface NewEntry {
   overOperating: true;
 }
 
-/** What a page makes of its events, and what is wrong with them. */
+/** A page's view of its events, and their faults. */
 class Page {
   tiles = new Map<string, object>();
   readonly faults: string[] = [];
   private epoch = '';
   private last = -1;
-  /** Of this epoch. */
+  /** Whether this epoch's snapshot has come. */
   private hasSnapshot = false;
   private lastEventId: string | undefined;
 
@@ -92,7 +92,7 @@ class Page {
   }
 }
 
-describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
+describe(`the terminal's server under any failure (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
   const ending = new AbortController();
   const noPages = new AbortController();
@@ -101,12 +101,12 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
   const tokens = Array.from({ length: TABLETS + STOPPING + PAGES }, () => `token-${randomUUID()}`);
   const started: AppProcess[] = [];
   const pages = tokens.slice(-PAGES).map((token) => new Page(token));
-  /** Where each entry was said to be. */
+  /** The places that the answers gave for each entry. */
   const places = new Map<string, Set<string>>();
-  /** Those that were posted to one server alone, if again and again. */
+  /** Entries that were posted to one server only, perhaps several times. */
   const ofOneServer = new Set<string>();
   const oddAnswers: string[] = [];
-  /** So far back that a tablet's times, each later than the one before, do not run ahead of now. */
+  /** Far enough in the past that a tablet's increasing times never exceed the current time. */
   const baseTime = nowSeconds() - Math.ceil(MINUTES) * HOUR;
   let cluster: LocalCluster;
   let plant: ChaosPlant;
@@ -131,13 +131,13 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     return process;
   };
 
-  /** Of one place, or of any. */
+  /** The URL of the server at this place, or of any server. */
   const urlOf = (place: number | undefined, by: Chance): string | undefined => {
     const of = place ?? by.pick([...terminals.running.keys()]);
     return terminals.running.get(of)?.listensAt;
   };
 
-  /** Posts until all of them are taken, unless the test has failed. */
+  /** Posts until all entries are accepted, unless the test has failed. */
   const postAll = async (
     entries: readonly NewEntry[],
     { token, place, by }: { token: string; place: number | undefined; by: Chance },
@@ -165,7 +165,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
         const said = places.get(entryId) ?? new Set();
         places.set(entryId, said.add(`${topic} ${partition} ${offset}`));
       }
-      // as after an answer that was lost
+      // as after a lost answer
       left = by.happens(0.2) ? left : [];
     }
   };
@@ -178,7 +178,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     for (let count = 0; !ending.signal.aborted;) {
       const entries = Array.from({ length: 1 + Math.floor(by.upTo(MOST_ENTRIES)) }, () => {
         count += 1;
-        // of a tablet that was off since
+        // as of a tablet that was off since then
         const startTime = baseTime - (by.happens(0.05) ? THREE_DAYS : 0) + 2 * count;
         return newEntry(machineId, startTime, startTime + 1);
       });
@@ -186,7 +186,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     }
   };
 
-  /** A machine stops and runs; while it stands, an open-ended reason is given. */
+  /** A machine stops and runs; each stop gets an open-ended reason. */
   const standAndRun = async (index: number): Promise<void> => {
     const by = new Chance(SEED * 1000 + TABLETS + index);
     const machineId = plant.load.machineIds[TABLETS + index]!;
@@ -206,7 +206,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     }
   };
 
-  /** A page follows one server, and is cut off from it now and then. */
+  /** A page follows one server and loses its connection now and then. */
   const watch = async (page: Page, index: number): Promise<void> => {
     const by = new Chance(SEED * 1000 + TABLETS + STOPPING + index);
     while (!noPages.signal.aborted) {
@@ -229,7 +229,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
 
   const urls = (): string[] => [...terminals.running.values()].map(({ listensAt }) => listensAt!);
 
-  /** What became of these, by a server. */
+  /** The entries with these ids, as one server has them. */
   const entriesAt = async (url: string, ids: readonly string[]): Promise<Entry[]> => {
     const all: Entry[] = [];
     for (let from = 0; from < ids.length; from += 100) {
@@ -300,11 +300,11 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     await closers.closeAll();
   }, 120_000);
 
-  it('answers as it says it does', () => {
+  it('answers as documented', () => {
     expect(inBrief(oddAnswers)).toEqual([]);
   });
 
-  it('loses no entry, and has those of one server once, where it said', () => {
+  it('loses no entry, and writes those of one server once, at the answered place', () => {
     const written = placesOf(records, plant.kafka.topicPrefix, idOf);
     const faults = [...places]
       .map(([id, said]) => ({ id, said: [...said], lie: written.get(id) ?? [] }))
@@ -316,7 +316,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     expect(faults.map((fault) => JSON.stringify(fault)).slice(0, 10)).toEqual([]);
   });
 
-  it('shows what became of each', async () => {
+  it('shows the outcome of each entry', async () => {
     const ids = [...places.keys()];
     for (const url of urls()) {
       await eventually(
@@ -332,7 +332,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     }
   });
 
-  it('ends each open-ended reason where its machine runs again', async () => {
+  it('ends each open-ended reason when its machine runs again', async () => {
     for (const machineId of plant.load.machineIds.slice(TABLETS)) {
       for (const url of urls()) {
         await eventually('no reason goes on', async () => {
@@ -344,11 +344,11 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
     }
   });
 
-  it('has pages miss nothing, however often they come back', () => {
+  it('lets pages miss nothing, however often they reconnect', () => {
     expect(inBrief(pages.flatMap(({ faults }) => faults))).toEqual([]);
   });
 
-  it('holds nothing that is over', async () => {
+  it('holds nothing that has ended', async () => {
     globalAgent.destroy();
     await terminals.untilNothingHeld(startTerminal(), 'machine_terminal_pages', tokens[0]!);
   });
@@ -372,7 +372,7 @@ async function nextSecond(): Promise<void> {
   await eventually('the next second', () => nowSeconds() > second);
 }
 
-/** Of a client that gives up before Kafka is back. */
+/** Repeats the work of a client that gives up before Kafka is back. */
 async function untilDone(work: () => Promise<unknown>): Promise<void> {
   await eventually('it is published', () =>
     work().then(

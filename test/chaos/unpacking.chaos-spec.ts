@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const LONGEST_SILENCE_MS = 1000;
 const MOST_GROWTH_BYTES = 200 * 1000 * 1000;
 
-describe('record batches that unpack to far more than they are', () => {
+describe('record batches that decompress to far more than their size', () => {
   const TOPIC = TOPICS.workOrderLists;
   let plant: ChaosPlant;
   let bridge: AppProcess;
@@ -43,7 +43,7 @@ describe('record batches that unpack to far more than they are', () => {
     await plant.close();
   });
 
-  /** What is sent now is applied, and all before it is committed. */
+  /** A list that is sent now is applied, and all messages before it are committed. */
   const listArrives = async (): Promise<void> => {
     lists += 1;
     const workingOrders = [`behind-${lists}`];
@@ -68,7 +68,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['200 MiB of snappy', () => batchOfOne('snappy', 200 * MIB)],
     ['200 MiB of lz4', () => batchOfOne('lz4', 200 * MIB)],
     ['200 MiB of zstd', () => batchOfOne('zstd', 200 * MIB)],
-  ])('are rejected without a value, and stop nobody: %s', async (_, make) => {
+  ])('are rejected without a value, and stop no flow: %s', async (_, make) => {
     const offset = await plant.kafka.topics.endOffset(TOPIC);
     const batch = await make();
     await send(batch);
@@ -94,7 +94,7 @@ describe('record batches that unpack to far more than they are', () => {
     ['60 MiB of snappy', () => batchOfOne('snappy', 60 * MIB)],
     ['60 MiB of lz4', () => batchOfOne('lz4', 60 * MIB)],
     ['60 MiB of zstd', () => batchOfOne('zstd', 60 * MIB)],
-  ])('are read below the bound, where their one message is refused: %s', async (_, make) => {
+  ])('are read below the bound, and their one message is refused: %s', async (_, make) => {
     const offset = await plant.kafka.topics.endOffset(TOPIC);
     await send(await make());
     await listArrives();
@@ -106,7 +106,7 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('are applied where there is nothing wrong with them: a list in snappy blocks of 40 bytes', async () => {
+  it('are applied if they are valid: a list in snappy blocks of 40 bytes', async () => {
     const machineId = 'M-002';
     const workingOrders = Array.from({ length: 9000 }, (_, index) =>
       `order-${index}`.padEnd(75, '.'),
@@ -117,7 +117,7 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('are rejected by one dead letter that names the range, of millions of records', async () => {
+  it('of a million records are rejected by one dead letter that names the range', async () => {
     const offset = await plant.kafka.topics.endOffset(TOPIC);
     const records = 1_000_000;
     await send(await batchOfRecords('zstd', records));
@@ -131,7 +131,7 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('cost no more, however many there are', async () => {
+  it('cost no more, however many arrive', async () => {
     for (let bomb = 0; bomb < 30; bomb += 1) await send(zstdOfOneByte(1024 * MIB));
     await listArrives();
     await expectWell();
@@ -142,7 +142,7 @@ describe('record batches of many records, or of many bytes', () => {
   const TOPIC = TOPICS.workOrderLists;
   let plant: ChaosPlant;
 
-  // Topics and a process of its own each: what one batch leaves there and in the heap must not count for the next.
+  // Each test has its own topics and process, so that leftovers of one batch there and in the heap do not count.
   beforeEach(async () => {
     plant = await ChaosPlant.open({ machines: 3, partitions: 1 });
     await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
@@ -176,7 +176,7 @@ describe('record batches of many records, or of many bytes', () => {
     expect(await bridge.exitCode()).toBe(0);
     expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(batch.records);
     expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
-    // their bytes are kept until they are done; what handling them takes comes on top
+    // the bridge keeps their bytes until they are done; their handling needs memory on top
     expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES + batch.unpackedBytes);
   });
 });

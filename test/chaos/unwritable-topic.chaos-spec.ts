@@ -8,11 +8,11 @@ import { header } from '../support/topic-reader.js';
 const PARTITIONS = 3;
 const MACHINES = 12;
 const DEAD_LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
-/** Partition that the malformed reason lies in. */
+/** The partition of the malformed reason. */
 const BAD = { partition: 1, messageId: 'malformed' };
 
 describe.each(['made again', 'made again by a new process, the old one killed'] as const)(
-  'a dead-letter topic that is gone and then %s',
+  'a dead-letter topic that is deleted and then %s',
   (how) => {
     let plant: ChaosPlant;
     let answers: Answers;
@@ -22,7 +22,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
     const idsOf = (what: string): string[] =>
       plant.load.machineIds.map((machineId) => `${what} ${machineId}`);
 
-    /** One command a machine, over all partitions. */
+    /** Sends one command per machine, over all partitions. */
     const send = async (topic: string, what: string, command: object): Promise<void> => {
       const messages = plant.load.machineIds.map((machineId, index) => ({
         key: machineId,
@@ -64,7 +64,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
 
     afterAll(() => plant.close());
 
-    it('stops only what has something for it, and drains once it is there', async () => {
+    it('stops only the partition that needs it, which drains once it exists', async () => {
       const { kafka } = plant;
       await answers.untilAll(sent);
       const perPartition = MACHINES / PARTITIONS;

@@ -91,7 +91,7 @@ const superseded: CommandOutcome = open;
 const rejected: CommandOutcome = { ...open, machineId: null, code: 'too-large' };
 const deferred: CommandOutcome = open;
 
-/** One of everything that is published, as the bridge's own types have it. */
+/** One example of each published value, in the bridge's own types. */
 const PUBLISHED: [string, object][] = Object.entries({
   'machine-state-changed': changed,
   'machine-state-corrected': corrected,
@@ -110,12 +110,12 @@ const faultsOf = (schema: string, value: object): string[] =>
   compileSchema({ $ref: `schemas/${schema}.json` })(value);
 
 describe.each(PUBLISHED)('the schema %s', (schema, value) => {
-  it('takes what the bridge publishes, and fields that may come later', () => {
+  it('accepts the values of the bridge, and unknown fields', () => {
     expect(faultsOf(schema, value)).toEqual([]);
     expect(faultsOf(schema, { ...value, later: { any: ['thing'] } })).toEqual([]);
   });
 
-  it.each(Object.keys(value))('needs %s', (field) => {
+  it.each(Object.keys(value))('requires %s', (field) => {
     const rest = Object.fromEntries(Object.entries(value).filter(([name]) => name !== field));
     expect(faultsOf(schema, rest)).toContain(`it must have required property '${field}'`);
   });
@@ -131,7 +131,7 @@ describe('the schemas of outcomes', () => {
     ['outcome-applied', applied],
     ['outcome-superseded', superseded],
     ['outcome-rejected', rejected],
-  ])('take one of an order that concerns no machine: %s', (schema, value) => {
+  ])('accept one of an order without a machine: %s', (schema, value) => {
     expect(faultsOf(schema, { ...value, machineId: null })).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ describe('the schemas of outcomes', () => {
 });
 
 describe('the schema of a deferred message', () => {
-  it('has no machine where it waits for its order, which it names', () => {
+  it('has no machine while it waits for its order, which it names', () => {
     const waiting = { ...deferred, machineId: null };
     expect(faultsOf('outcome-deferred', { ...waiting, orderId: '4711' })).toEqual([]);
     expect(faultsOf('outcome-deferred', { ...waiting, orderId: undefined })).not.toEqual([]);
@@ -162,7 +162,7 @@ describe('the schemas of states', () => {
     expect(faultsOf('machine-state-corrected', { ...corrected, corrects: 'it' })).not.toEqual([]);
   });
 
-  it('have no record of a machine that is removed', () => {
+  it('contain no record of a removed machine', () => {
     expect(faultsOf('machine-state', { ...latest, observation: 'removed' })).not.toEqual([]);
   });
 });
@@ -175,7 +175,7 @@ function schemaOf(topic: string): FaultsOf {
 
 const bodyOf = (message: unknown): Buffer => Buffer.from(JSON.stringify(message));
 
-/** A field as it should be, or like anything at all: most messages made of it are nearly right. */
+/** A valid field or any value: most messages made of it are nearly valid. */
 const nearly = (value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 40, arbitrary: value },
@@ -217,7 +217,7 @@ const list = fc.record(
 );
 const lists = fc.record(
   {
-    // a machine named twice would excuse its first entry, which the schema cannot know
+    // a second entry of a machine would excuse the first one, which a schema cannot express
     machines: fc.array(list, { maxLength: 3 }).map((entries) =>
       entries.map((entry, index) => {
         const { machineId } = entry;
@@ -252,7 +252,7 @@ const order = fc.record(
     status,
     operations: nearly(
       fc.array(operation, { maxLength: 3 }).map((operations) =>
-        // an operationId given twice is refused, which the schema cannot know
+        // a repeated operationId is refused, which a schema cannot express
         operations.map((each, index) => ({ ...each, operationId: `00${index}0` })),
       ),
     ),
@@ -265,7 +265,7 @@ const reason = fc
     { requiredKeys: ['machineId', 'startTime'] },
   )
   .chain((message) =>
-    // two reasons that differ are refused, which the schema cannot know
+    // two different reasons are refused, which a schema cannot express
     fc.constantFrom('reason', 'reasonId', 'both').map((spelling) => spell(message, spelling)),
   );
 
@@ -277,11 +277,11 @@ function spell({ reasonId, ...rest }: { reasonId?: unknown }, spelling: string):
 
 function isTaken(parsed: Parsed<unknown>): boolean {
   if (parsed.ok) return true;
-  // how two times stand to each other is beyond a schema
+  // a schema cannot express the order of two times
   return parsed.rejection.code === 'start-after-end';
 }
 
-describe('the schemas of what is read', () => {
+describe('the schemas of inputs', () => {
   const taken = {
     lists: (message: unknown) => {
       const parsed = parseWorkOrderLists(bodyOf(message));
@@ -297,7 +297,7 @@ describe('the schemas of what is read', () => {
     ['lists', lists],
     ['orders', order],
     ['reasons', reason],
-  ] as const)('take what the bridge takes, and nothing else: %s', (topic, messages) => {
+  ] as const)('accept what the bridge accepts, and nothing else: %s', (topic, messages) => {
     const faultsOf = schemaOf(POISONED_TOPICS[topic]);
     const seen = { taken: 0, refused: 0 };
     fc.assert(
@@ -312,7 +312,7 @@ describe('the schemas of what is read', () => {
     expect(seen.refused).toBeGreaterThan(20);
   });
 
-  /** What only the relation of fields, or the clock, makes wrong; and text that UTF-8 cannot hold. */
+  /** Faults in the relation of fields or against the clock, and text that UTF-8 cannot encode. */
   const beyondSchemas = [
     'lists: half a surrogate pair',
     'reasons: an end before the start',
@@ -324,7 +324,7 @@ describe('the schemas of what is read', () => {
     ({ name, topic, value, headers }) => {
       const type = mediaType(headers?.['content-type'] ?? 'application/json');
       const json = value === null || !isJsonType(type) ? undefined : readJson(value);
-      // what is no JSON never gets as far as a schema
+      // a value that is not JSON never reaches a schema
       return json?.ok === true ? [[name, topic, json.value] as const] : [];
     },
   );
@@ -333,7 +333,7 @@ describe('the schemas of what is read', () => {
   });
 });
 
-/** What the bridge makes of a message's body, as it does with those that come in. */
+/** The parsers that the bridge applies to the bodies of incoming messages. */
 const PARSERS: Record<string, (body: Buffer) => Parsed<unknown>> = {
   [TOPICS.workOrderLists]: parseWorkOrderLists,
   [TOPICS.workOrders]: (body) =>
@@ -341,7 +341,7 @@ const PARSERS: Record<string, (body: Buffer) => Parsed<unknown>> = {
   [TOPICS.downtimeReasons]: parseDowntimeReason,
 };
 
-/** The contract's own examples of input, word for word. */
+/** The input examples of the contract, verbatim. */
 const OF_THE_CONTRACT: [string, string][] = [
   [
     TOPICS.workOrderLists,
@@ -377,30 +377,30 @@ function expectReadable(topic: string, value: Buffer): void {
   const envelope = openEnvelope({ value, headers: [] });
   const parsed = envelope.ok ? PARSERS[topic]?.(envelope.value.body) : envelope;
   expect(parsed).toMatchObject({ ok: true });
-  // of lists, the entries at fault
+  // the faulty entries of lists
   if (topic === TOPICS.workOrderLists) expect(parsed).toMatchObject({ value: { faults: [] } });
 }
 
-describe('the examples of what is published', () => {
+describe('the examples of outputs', () => {
   const examples = outputs.flatMap(({ name: topic, messages }) =>
     messages.flatMap((message) =>
       examplesOf(message).map(([name, example]) => ({ name, topic, example })),
     ),
   );
   const events = examples.filter(({ topic }) => !topic.endsWith('.dlq'));
-  it.each(events)('are what the bridge would publish: $name', ({ topic, example }) => {
+  it.each(events)('conform to the events of the bridge: $name', ({ topic, example }) => {
     expectValidEvent(exampleRecord(topic, example));
   });
 
-  // one message stands for all three topics, and each example is of one of them
+  // one message covers all three topics, and each example belongs to one of them
   const deadLetters = examples.filter(
     ({ topic, example }) => topic === `${example.headers?.['dlq-source-topic'] ?? ''}.dlq`,
   );
-  it.each(deadLetters)('are what the bridge would reject: $name', ({ topic, example }) => {
+  it.each(deadLetters)('conform to the dead letters of the bridge: $name', ({ topic, example }) => {
     expectValidEvent(exampleRecord(topic, example));
   });
 
-  it('are there for everything but what has no value', () => {
+  it('exist for every message that has a value', () => {
     const without = outputs.flatMap(({ messages }) =>
       messages.filter((message) => examplesOf(message).length === 0).map(({ name }) => name),
     );
@@ -408,7 +408,7 @@ describe('the examples of what is published', () => {
   });
 });
 
-describe('the examples of what is read', () => {
+describe('the examples of inputs', () => {
   const examples = inputs.flatMap(({ name: topic }) =>
     examplesOf(messageOf(topic)).map(([name, { headers, payload }]) => ({
       name,
@@ -417,7 +417,7 @@ describe('the examples of what is read', () => {
       value: Buffer.from(JSON.stringify(payload)),
     })),
   );
-  it.each(examples)('are taken by the bridge: $name', ({ topic, value }) => {
+  it.each(examples)('are accepted by the bridge: $name', ({ topic, value }) => {
     expectReadable(topic, value);
   });
 
@@ -425,7 +425,7 @@ describe('the examples of what is read', () => {
     expectReadable(topic, Buffer.from(text));
   });
 
-  it.each(examples)('may come as CloudEvents in structured mode: $name', ({ topic, value }) => {
+  it.each(examples)('may arrive as CloudEvents in structured mode: $name', ({ topic, value }) => {
     const data: unknown = JSON.parse(value.toString());
     const event = { specversion: '1.0', id: 'e-1', source: '/erp', type: topic, data };
     const wrapper = inputs
@@ -449,7 +449,7 @@ function documented(topic: string): DocumentedTopic | undefined {
   return DOCUMENTED_TOPICS.find(({ name }) => name === topic);
 }
 
-/** A part of a schema, by its keys. */
+/** The part of a schema at these keys. */
 function part(schema: string, ...keys: string[]): unknown {
   const whole: unknown = DOCUMENTED_SCHEMAS.get(`schemas/${schema}.json`);
   return keys.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], whole);
@@ -462,14 +462,14 @@ describe('the document of topics', () => {
   });
 
   it.each(TOPIC_DEFINITIONS.map((definition) => [definition.name, definition] as const))(
-    'says of %s which way it goes, how it is cleaned up and what its key is',
+    'states the direction, cleanup policy and key of %s',
     (name, { direction, cleanupPolicy, key }) => {
       const bindings = name.endsWith('.dlq')
         ? 'deadLetters'
         : { delete: 'deleted', compact: 'compacted' }[cleanupPolicy];
       expect(documented(name)).toMatchObject({ direction, bindings });
       const keys = documented(name)?.messages.map((message) => nameIn(message.bindings));
-      // any message of an input may come wrapped, whatever its key
+      // any message of an input may arrive wrapped, whatever its key
       const ownKeys = keys?.filter((each) => direction === 'out' || each !== 'input');
       expect(new Set(ownKeys)).toEqual(new Set([KEY_BINDINGS[key]]));
     },
@@ -497,7 +497,7 @@ describe('the document of topics', () => {
     expect(Object.keys(headers).sort()).toEqual(Object.values(DEAD_LETTER_HEADERS).sort());
   });
 
-  it('allows lists of the length that the bridge reads', () => {
+  it('allows lists of the length that the bridge accepts', () => {
     expect(part('work-order-list', 'properties', 'workingOrders', 'maxItems')).toBe(
       MAX_LIST_LENGTH,
     );
