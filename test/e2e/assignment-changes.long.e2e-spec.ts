@@ -33,9 +33,9 @@ describe('changes of assignments', () => {
 
   afterAll(() => plant.close());
 
-  it('lie in the partition of their machine, each record under its own key', async () => {
+  it('are in the partition of their machine, each record under its own key', async () => {
     const changes = await plant.kafka.read(CHANGES);
-    // what is final may be deleted before it is read
+    // a final change may be deleted before the test reads it
     await plant.sandbox.addFault({ operation: SET_LIST, status: 503 });
     await sendOrder(plant, 'A', 'M-001');
     await sendOrder(plant, 'B', 'M-002');
@@ -48,7 +48,7 @@ describe('changes of assignments', () => {
     }
   });
 
-  it('become dead letters where an earlier version has written them, which do not speak of calls', async () => {
+  it('become dead letters, without details of calls, if an earlier version wrote them', async () => {
     const deadLetters = await plant.kafka.read(`${CHANGES}.dlq`);
     const operations = [{ entry: 'C', operationId: '0010' }];
     const source = { topic: TOPICS.workOrders, partition: 0, offset: 0, messageId: null };
@@ -63,12 +63,12 @@ describe('changes of assignments', () => {
   });
 });
 
-describe('a topic of changes', () => {
+describe('the topic of changes', () => {
   let plant: Plant;
 
   afterEach(() => plant.close());
 
-  it('is shortened by what is committed, and holds what is not final', async () => {
+  it('loses committed changes, and keeps those that are not final', async () => {
     plant = await startPlant();
     await sendOrder(plant, 'A', 'M-001');
     await plant.sandbox.listBecomes('M-001', ['A']);
@@ -81,13 +81,13 @@ describe('a topic of changes', () => {
     await plant.sandbox.listBecomes('M-002', ['B']);
   });
 
-  it('may be one that Kafka deletes from, as earlier versions have made it', async () => {
+  it('may have the cleanup policy delete, as in earlier versions', async () => {
     plant = await startPlant({ prepare: (kafka) => kafka.topics.createMissing(3, CHANGES) });
     await sendOrder(plant, 'A', 'M-001');
     await plant.sandbox.listBecomes('M-001', ['A']);
   });
 
-  /** By the bridge's own reader: stock kafkajs asks for ever for a batch that compaction has emptied. */
+  /** Uses the bridge's own reader: kafkajs would fetch a batch that compaction has emptied for ever. */
   const readChanges = async (): Promise<StoredRecord[]> => {
     const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
     const { topicPrefix } = plant.kafka;
@@ -101,7 +101,7 @@ describe('a topic of changes', () => {
     return read;
   };
 
-  /** Machines that have a change left, in the order of the log, once the change of this order is there. */
+  /** Waits for the change of this order; returns the machines with changes, in the order of the log. */
   const machinesWithChange = async (orderId: string): Promise<unknown[]> => {
     let changes: Record<string, unknown>[] = [];
     await eventually(`the change of order ${orderId} is there`, async () => {
@@ -112,7 +112,7 @@ describe('a topic of changes', () => {
     return changes.map(({ machineId }) => machineId);
   };
 
-  it('holds what is not final through compaction, and is read past what compaction has left', async () => {
+  it('keeps changes that are not final through compaction, and is read across its gaps', async () => {
     plant = await startPlant({
       prepare: (kafka) =>
         kafka.topics.createCompacted(CHANGES, {
@@ -129,7 +129,7 @@ describe('a topic of changes', () => {
     let held: unknown[] = [];
     let round = 0;
     await eventually('what is final is gone', async () => {
-      // One more that stays, because the end of a log is never compacted.
+      // Another change at the end of the log, which is never compacted.
       const orderId = `C-${(round += 1)}`;
       await sendOrder(plant, orderId, 'M-003');
       held = await machinesWithChange(orderId);

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 
-/** Has a Node process signal itself when a module is about to be loaded. */
+/** Makes a Node process send itself a signal before it loads a module. */
 function signalOnLoading(module: string, signal: NodeJS.Signals): Environment {
   const asModule = (code: string): string =>
     `data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`;
@@ -46,7 +46,7 @@ describe('the bridge as a process', () => {
     return (running = new AppProcess('bridge', { ...common, ...env }));
   };
 
-  /** A call is logged when it arrives: from then on it is under way, or answered. */
+  /** The service logs a call on arrival, so that a logged call is under way or answered. */
   const untilCalledFor = async (machineId: string): Promise<void> => {
     const isLogged = async () =>
       (await sandbox.control.calls('setWorkOrderList')).some(({ machineIds }) =>
@@ -55,7 +55,7 @@ describe('the bridge as a process', () => {
     await eventually(`the list of ${machineId} is sent`, isLogged);
   };
 
-  it('names every wrong setting at once, no value of any, and exits 78', async () => {
+  it('names every wrong setting at once without its value, and exits 78', async () => {
     const bridge = start({
       KAFKA_BROKERS: '',
       MACHINE_CLOUD_BASE_URL: 'http://cloud.example.com',
@@ -87,7 +87,7 @@ describe('the bridge as a process', () => {
     expect(bridge.output).not.toContain('often');
   });
 
-  it('exits 78 when the equipment map is none', async () => {
+  it('exits 78 when the equipment map is invalid', async () => {
     const bridge = start({ EQUIPMENT_MAP_FILE: 'package.json', POLL_INTERVAL_SECONDS: 'often' });
     expect(await bridge.exitCode()).toBe(78);
     expect(bridge.output).toContain('EQUIPMENT_MAP_FILE is no equipment map');
@@ -103,7 +103,7 @@ describe('the bridge as a process', () => {
       'BRIDGE_HTTP_HOST to an address of this host',
       () => ({ BRIDGE_HTTP_HOST: '192.0.2.1', BRIDGE_API_TOKEN: 'a-token' }),
     ],
-  ])('says where it cannot listen to set %s, and exits', async (what, env) => {
+  ])('asks to set %s when it cannot listen, and exits', async (what, env) => {
     const bridge = start(env(new URL(sandbox.control.url).port));
     expect(await bridge.exitCode()).toBe(1);
     expect(bridge.output).toMatch(
@@ -118,7 +118,7 @@ describe('the bridge as a process', () => {
     expect(bridge.output).toContain(`${prefix}${TOPICS.workOrderLists}`);
   });
 
-  it('asks for no topic of a flow that is switched off', async () => {
+  it('needs no topic of a disabled flow', async () => {
     const bridge = start({
       KAFKA_TOPIC_PREFIX: uniqueTopicPrefix(),
       KAFKA_CREATE_TOPICS: 'false',
@@ -142,16 +142,13 @@ describe('the bridge as a process', () => {
     expect(await kafka.groups.committed(groupId, TOPICS.workOrderLists)).toBe(1);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'exits 0 on a %s that comes before it is even loaded',
-    async (signal) => {
-      const bridge = start(signalOnLoading('./run-bridge.js', signal));
-      expect(await bridge.exitCode()).toBe(0);
-      expect(bridge.output).toBe('');
-    },
-  );
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits 0 on a %s before it is loaded', async (signal) => {
+    const bridge = start(signalOnLoading('./run-bridge.js', signal));
+    expect(await bridge.exitCode()).toBe(0);
+    expect(bridge.output).toBe('');
+  });
 
-  it('waits ten seconds for a call that hangs, then leaves it to the next one in good order', async () => {
+  it('waits ten seconds for a hanging call, then stops in order and leaves it to the next process', async () => {
     const bridge = start({ MACHINE_CLOUD_TIMEOUT_MS: '60000' });
     await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true });
@@ -168,7 +165,7 @@ describe('the bridge as a process', () => {
     await sandbox.control.listBecomes('M-005', ['hanging']);
   });
 
-  it('stops in good order though a client never finishes its request', async () => {
+  it('stops in order although a client never finishes its request', async () => {
     const bridge = start();
     const { port } = new URL(await bridge.ready());
     const client = connect(Number(port), '127.0.0.1');
@@ -181,7 +178,7 @@ describe('the bridge as a process', () => {
     client.destroy();
   });
 
-  it('is not ready from the moment it is to stop, and exits at once on a second signal', async () => {
+  it('is unready from the first signal on, and exits at once on a second one', async () => {
     const bridge = start();
     const url = await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 8000 });
@@ -198,7 +195,7 @@ describe('the bridge as a process', () => {
     expect(await bridge.exitCode()).toBe(1);
   });
 
-  it('delivers again, after kill -9, what it had not finished', async () => {
+  it('redelivers unfinished messages after kill -9', async () => {
     const first = start();
     await first.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', status: 503 });
@@ -211,7 +208,7 @@ describe('the bridge as a process', () => {
     await sandbox.control.listBecomes('M-003', ['survivor']);
   });
 
-  it('waits for a Kafka that is not there, alive and not ready', async () => {
+  it('waits for an absent Kafka, live and not ready', async () => {
     const bridge = start({ KAFKA_BROKERS: '127.0.0.1:1' });
     const url = await bridge.url();
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
@@ -222,7 +219,7 @@ describe('the bridge as a process', () => {
     expect(await bridge.exitCode()).toBe(0);
   });
 
-  it('calls no flow running before it is known which are paused by hand', async () => {
+  it('reports no flow as running before it knows the flows that are paused by hand', async () => {
     const bridge = start({ KAFKA_BROKERS: '127.0.0.1:1', BRIDGE_FLOWS: 'work-orders' });
     const response = await fetch(`${await bridge.url()}/api/flows`);
     const why = expect.stringContaining(
@@ -231,7 +228,7 @@ describe('the bridge as a process', () => {
     expect(await response.json()).toMatchObject([{ name: 'work-orders', state: 'paused', why }]);
   });
 
-  it('says at start that it sends nothing to a collector whose address holds a login', async () => {
+  it('says at start that it exports nothing to a collector whose address contains a login', async () => {
     const bridge = start({
       KAFKA_BROKERS: '127.0.0.1:1',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://me:hunter2@collector:4318',
@@ -244,7 +241,7 @@ describe('the bridge as a process', () => {
     expect(bridge.output).not.toContain('hunter2');
   });
 
-  it('asks for its API token when one is set', async () => {
+  it('requires its API token when one is set', async () => {
     const bridge = start({ BRIDGE_API_TOKEN: 'api-secret' });
     const url = await bridge.ready();
     const authorised = { headers: { authorization: 'bearer api-secret' } };

@@ -67,7 +67,7 @@ describe('machine-bridge, beside a running bridge', () => {
       status === 'fail' ? [`${check}: ${detail}`] : [],
     );
 
-  it('finds nothing wrong with settings that work, and shows each with its source', async () => {
+  it('accepts working settings, and shows each with its source', async () => {
     const result = await bridgeCommand(['config', 'check', '--json'], { EMPTY: '' });
     expect({ failed: failed(result), stderr: result.stderr }).toEqual({ failed: [], stderr: '' });
     expect(result.exitCode).toBe(0);
@@ -93,7 +93,7 @@ describe('machine-bridge, beside a running bridge', () => {
     const ofTopics = found.filter(
       ({ kind, check }) => kind === 'check' && check.startsWith('topic '),
     );
-    // the bridge made them as planned
+    // the bridge created them as planned
     expect(ofTopics.filter(({ status }) => status !== 'ok')).toEqual([]);
     const kept = found.find(
       ({ kind, check }) => kind === 'check' && check.endsWith('machine-bridge.relayed-orders.v1'),
@@ -101,7 +101,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(kept?.detail).toMatch(/cleanup\.policy=compact,delete, .*retention\.ms=-1/);
   });
 
-  it('names a topic that loses what it is to keep', async () => {
+  it('names a topic whose cleanup policy loses data', async () => {
     await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'delete' });
     const result = await bridgeCommand(['config', 'check', '--json']);
     await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'compact' });
@@ -111,7 +111,7 @@ describe('machine-bridge, beside a running bridge', () => {
     });
   });
 
-  it('takes no topic for unwritable that has fewer replicas than are to be in sync', async () => {
+  it('reports no topic as unwritable because it has too few replicas in sync', async () => {
     await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '2' });
     const result = await bridgeCommand(['config', 'check', '--json']);
     await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '1' });
@@ -135,7 +135,7 @@ describe('machine-bridge, beside a running bridge', () => {
     ]);
   });
 
-  it('reads settings of a file, below those of the environment', async () => {
+  it('reads settings from a file, which the environment overrides', async () => {
     const text = '\uFEFFSTALE_AFTER_SECONDS=900\r\nKAFKA_GROUP_ID=other\r\n';
     const file = temporaryFile('.env', text);
     const result = await bridgeCommand(['config', 'check', '--json', '--settings-file', file]);
@@ -152,7 +152,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(none).toMatchObject({ exitCode: 78, stdout: '' });
   });
 
-  it('shows what an unknown server says, and lets it control no terminal', async () => {
+  it('shows the answer of an unknown server without its control characters', async () => {
     const server = createServer((_, response) => {
       response
         .writeHead(400)
@@ -166,7 +166,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(stderr).toContain(String.raw`400: \u001b]0;mine\u0007\u000dno\u202ethanks`);
   });
 
-  it('plans the very topics that the bridge has made', async () => {
+  it('plans exactly the topics that the bridge created', async () => {
     const listed = jsonLines<{ name: string; partitions: number; plannedPolicy: string }>(
       await bridgeCommand(['topics', 'list', '--json']),
     );
@@ -181,7 +181,7 @@ describe('machine-bridge, beside a running bridge', () => {
     }
   });
 
-  it('says which scopes a token lacks, and what a refused token is', async () => {
+  it('names the missing scopes of a token, and reports a refused token', async () => {
     const lacking = await bridgeCommand(['config', 'check', '--json'], {
       MACHINE_CLOUD_TOKEN: 'reader',
     });
@@ -200,7 +200,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(refused.stdout).not.toContain('\u001b');
   });
 
-  it('does not take the 404 of another address for the service', async () => {
+  it('does not mistake the 404 of another address for the service', async () => {
     const elsewhere = { MACHINE_CLOUD_BASE_URL: `${plant.sandbox.url}/elsewhere` };
     const result = await bridgeCommand(['config', 'check', '--json'], elsewhere);
     expect(result.exitCode).toBe(1);
@@ -211,7 +211,7 @@ describe('machine-bridge, beside a running bridge', () => {
     ]);
   });
 
-  it('reaches the schema registry where there is one, and says what is wrong with it', async () => {
+  it('checks the schema registry if there is one, and reports its faults', async () => {
     let answer = { status: 404, body: '{"error_code":40403}' };
     const types = { status: 200, body: '["JSON"]' };
     const registry = createServer(({ url, headers }, response) => {
@@ -248,7 +248,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(await found('registry-word')).toEqual([69, 'fail', refused, start]);
   });
 
-  it('asks each ERP that completes orders, and says what is wrong with its login', async () => {
+  it('checks each ERP that completes orders, and reports faults of its login', async () => {
     const erp = await ErpServer.start();
     const clientSecret = { env: 'ERP_CLIENT_SECRET' };
     const auth = { kind: 'oauth', tokenUrl: `${erp.url}/token`, clientId: 'bridge', clientSecret };
@@ -288,7 +288,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect([exitCode, finding[0]]).toEqual([69, 'fail']);
   });
 
-  it('distinguishes what cannot be reached from what is wrong', async () => {
+  it('distinguishes unreachable servers from wrong input', async () => {
     const noKafka = { ...settings(), KAFKA_BROKERS: '127.0.0.1:1' };
     expect((await bridgeCommand(['config', 'check'], noKafka)).exitCode).toBe(69);
     expect(await bridgeCommand(['topics', 'list'], noKafka)).toMatchObject({
@@ -311,7 +311,7 @@ describe('machine-bridge, beside a running bridge', () => {
     // a dozen commands, one after the other
   });
 
-  it('names a misspelt setting, and takes no other Kafka for the one that it was to name', async () => {
+  it('names a misspelt setting, and uses no other Kafka instead', async () => {
     const misspelt = { KAFKA_BROKERS: '', KAFKA_BROKER: 'kafka.example.com:9092' };
     expect(await bridgeCommand(['topics', 'list'], misspelt)).toMatchObject({
       exitCode: 78,
@@ -325,7 +325,7 @@ describe('machine-bridge, beside a running bridge', () => {
     );
   });
 
-  it('finds a running bridge well', async () => {
+  it('finds no fault with a running bridge', async () => {
     const result = await bridgeCommand(['doctor', '--json']);
     expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
       failed: [],
@@ -342,7 +342,7 @@ describe('machine-bridge, beside a running bridge', () => {
     });
   });
 
-  it('says that the bridge that runs has another prefix of topics', async () => {
+  it('reports that the running bridge has another topic prefix', async () => {
     const result = await runCommand(['doctor', '--json'], {
       topicPrefix: uniqueTopicPrefix(),
       env: settings(),
@@ -353,14 +353,14 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(result.exitCode).toBe(1);
   });
 
-  it('takes no other program that answers for a bridge', async () => {
+  it('mistakes no other server for a bridge', async () => {
     const result = await bridgeCommand(['doctor', '--json', '--url', plant.sandbox.url]);
     const why = `bridge: ${plant.sandbox.url} is no bridge: /health/ready answers with 404`;
     expect(failed(result)).toEqual([expect.stringContaining(why)]);
     expect(result.exitCode).toBe(1);
   });
 
-  it('finds that a running bridge is of another version, also where it does not answer everything', async () => {
+  it('reports another version of a running bridge, even if some answers are missing', async () => {
     const ready = { details: { kafka: { status: 'up' }, outcomes: { status: 'up' } } };
     const other = createServer((request, response) => {
       const metrics = 'machine_bridge_build_info{version="9.8.7"} 1\n';
@@ -384,7 +384,7 @@ describe('machine-bridge, beside a running bridge', () => {
     }
   });
 
-  it('lists machines of the group, and those of one bridge', async () => {
+  it('lists the machines of the group and those of one bridge', async () => {
     interface Machine {
       machineId: string;
       factoryId: string;
@@ -397,7 +397,7 @@ describe('machine-bridge, beside a running bridge', () => {
     const table = await bridgeCommand(['machines', 'm-001']);
     expect(table.stdout).toMatch(/^machine +state +since +observation/);
     expect(table.stdout).toContain('1 of 12 machines');
-    // which change by themselves
+    // states change by themselves
     await eventually('those of one state are listed', async () => {
       const listed = async (...of: string[]): Promise<string[]> =>
         jsonLines<Machine>(await bridgeCommand(['machines', ...of, '--json'])).map(
@@ -414,7 +414,7 @@ describe('machine-bridge, beside a running bridge', () => {
     );
   });
 
-  it('watches outcomes of a machine until Ctrl-C', async () => {
+  it('watches the outcomes of a machine until Ctrl-C', async () => {
     const watching = new RunningCommand(['watch', '--machine', 'M-001', '--json'], {
       topicPrefix: plant.kafka.topicPrefix,
       env: settings(),
@@ -432,7 +432,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(new Set(ids)).toEqual(new Set(['M-001']));
   });
 
-  it('resets offsets while nobody consumes, and not before', async () => {
+  it('resets offsets only while the group has no members', async () => {
     const LISTS = TOPICS.workOrderLists;
     const isApplied = () => outcomes.records.length;
     await plant.kafka.sendList('M-003', ['3']);
@@ -483,7 +483,7 @@ describe('machine-bridge topics create', () => {
     runCommand(['topics', ...args], { topicPrefix, env: { KAFKA_TOPIC_PARTITIONS: '2' } });
 
   it.each(['dlq list', 'offsets show'])(
-    'says where to look when none of its topics is there: %s',
+    'names the setting to check when none of its topics exists: %s',
     async (command) => {
       const elsewhere = { topicPrefix: uniqueTopicPrefix() };
       const { stdout, stderr } = await runCommand(command.split(' '), elsewhere);
@@ -491,7 +491,7 @@ describe('machine-bridge topics create', () => {
     },
   );
 
-  it('only says what it would create, unless --yes is given', async () => {
+  it('only prints its plan unless --yes is given', async () => {
     const planned = await topics('create');
     expect(planned.exitCode).toBe(0);
     expect(planned.stdout).toContain(`${topicPrefix}${TOPICS.workOrders}: planned\n`);
@@ -530,7 +530,7 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
   it.each([
     ['> /dev/full', 1, /^the output cannot be written: .*ENOSPC/],
     ['| head -1', 0, /^$/],
-  ])('says whether and why its script could not be written: %s', async (to, code, why) => {
+  ])('reports whether and why its script could not be written: %s', async (to, code, why) => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js completion bash ${to}`;
     const ended = await endOf(command, process.env);
     expect(ended.code).toBe(code);
@@ -539,7 +539,7 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
 });
 
 describe('machine-bridge doctor', () => {
-  it('finds that a bridge of another group has the same topics', async () => {
+  it('reports that a bridge of another group has the same topics', async () => {
     const plant = await startPlant();
     const { topicPrefix } = plant.kafka;
     const environment = {
@@ -567,7 +567,7 @@ describe('machine-bridge doctor', () => {
     }
   });
 
-  it('finds what was left behind where topics were given more partitions', async () => {
+  it('reports the leftovers of topics that got more partitions', async () => {
     const plant = await startPlant();
     const { topicPrefix, topics } = plant.kafka;
     const env = bridgeEnvironment({
@@ -604,7 +604,7 @@ describe('machine-bridge doctor', () => {
     }
   });
 
-  it('fails as its checks do where what it prints is not read to its end', async () => {
+  it('fails as its checks do even if its output is not read to the end', async () => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js doctor | head -1`;
     const away = {
       KAFKA_BROKERS: '127.0.0.1:1',

@@ -12,7 +12,7 @@ const DEMO = {
 const BLOCK = /^```sh\n(order\(\) [^]*?)^```$/m;
 const EXPECTED = /# (\S+) on (M-\d+)$/gm;
 
-/** As the page has it, but for the address. */
+/** The command of the page with another address. */
 const [, documented = ''] = BLOCK.exec(readFileSync('docs/erp/index.md', 'utf8')) ?? [];
 const orders = [...documented.matchAll(EXPECTED)].map(([, orderId = '', machineId = '']) => ({
   orderId,
@@ -38,7 +38,7 @@ describe('the commands of docs/erp/index.md, with the files of the demo', () => 
     await plant.close();
   });
 
-  it('post an order of each format, which Kafka has', () => {
+  it('post an order of each format to Kafka', () => {
     expect(orders).toHaveLength(11);
     expect(answers).toHaveLength(orders.length);
     for (const answer of answers) {

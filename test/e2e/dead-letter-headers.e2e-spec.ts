@@ -11,7 +11,7 @@ import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js
 const REASONS = TOPICS.downtimeReasons;
 const DEAD_LETTERS = `${REASONS}.dlq`;
 
-/** All that is lost to who keeps headers by their names: the order of names, of values, and what has none. */
+/** A map by name would lose all of this: the order of names and values, and headers without a value. */
 const HEADERS = [
   ['trace', '1'],
   ['10', null],
@@ -22,7 +22,7 @@ const HEADERS = [
   ['constructor', 'x'],
 ] as const satisfies MessageHeaders;
 
-describe('the headers of a message that is rejected and replayed', () => {
+describe('the headers of a rejected and replayed message', () => {
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
   let sandbox: RunningSandbox;
@@ -63,13 +63,13 @@ describe('the headers of a message that is rejected and replayed', () => {
     return readAsForeigner({ brokers, topic: `${topicPrefix}${topic}`, isolation, records });
   };
 
-  it('stand in the dead letter as they came, before what the bridge says', async () => {
+  it('are unchanged in the dead letter, before those of the bridge', async () => {
     const [deadLetter] = await read(DEAD_LETTERS, 1);
     expect(deadLetter?.headers.slice(0, HEADERS.length)).toEqual(HEADERS);
     expect(deadLetter?.headers[HEADERS.length]).toEqual(['dlq-code', 'invalid-json']);
   });
 
-  it('are shown one by one, one without a value as such', async () => {
+  it('are shown one by one, including one without a value', async () => {
     const { stdout } = await runCommand(['dlq', 'show', REASONS], { topicPrefix });
     const shown = stdout.split('\n').filter((line) => line.startsWith('  header'));
     expect(shown.map((line) => line.slice('  header    '.length))).toEqual(
@@ -77,7 +77,7 @@ describe('the headers of a message that is rejected and replayed', () => {
     );
   });
 
-  it('are put back as they came, with those of the replay behind them', async () => {
+  it('are unchanged in the replayed message, before those of the replay', async () => {
     const replay = ['dlq', 'replay', REASONS, '--all', '--yes', '--by', 'jo'];
     await runCommand(replay, { topicPrefix });
     const [sent, replayed] = await read(REASONS, 2);

@@ -19,7 +19,7 @@ const LISTS = TOPICS.workOrderLists;
 const REASONS = TOPICS.downtimeReasons;
 const RELAYED = 'machine-bridge.relayed-orders.v1';
 
-/** No JSON, no UTF-8, and what would clear a terminal. */
+/** Bytes that are neither JSON nor UTF-8 and would clear a terminal. */
 const BINARY = Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('\u001b[2J')]);
 const BINARY_HEADERS = {
   empty: '',
@@ -87,7 +87,7 @@ describe('npm run dlq', () => {
     expect(stdout).not.toContain('machine-bridge.');
   });
 
-  it("lists the dead letters of a topic by whichever of its names, the input's or its own, in full or not", async () => {
+  it("lists the dead letters of a topic by the input's name or its own, with or without the prefix", async () => {
     const { stdout } = await dlq('list', LISTS);
     expect(stdout).toMatch(/unknown-machine +M-404 +\S.*M-404/);
     expect(stdout).toMatch(/rejected-by-service +M-003/);
@@ -98,7 +98,7 @@ describe('npm run dlq', () => {
     }
   });
 
-  it('lists those of a code and a machine alone, and the newest up to a limit', async () => {
+  it('lists only those of a code and a machine, and the newest up to a limit', async () => {
     expect(await listed('--code', 'unknown-machine', '--machine', 'M-404')).toMatchObject([
       { code: 'unknown-machine', machineIds: ['M-404'], replayedAt: null },
     ]);
@@ -106,7 +106,7 @@ describe('npm run dlq', () => {
     expect(await listed('--all')).toHaveLength(3);
   });
 
-  it('lists dead letters of all topics where none is named, if it is said how many', async () => {
+  it('lists dead letters of all topics without a topic name, if a limit is given', async () => {
     const all = await listedIn([], '--all');
     expect(all.map(({ topic }) => topic.slice(plant.kafka.topicPrefix.length))).toEqual(
       [LISTS, LISTS, LISTS, REASONS].map((name) => `${name}.dlq`),
@@ -127,7 +127,7 @@ describe('npm run dlq', () => {
     expect(stdout).toContain('value, JSON, 46 bytes\n    {\n      "machineId": "M-404",\n');
   });
 
-  it('shows bytes as bytes, lets none of them steer the terminal, and writes them exactly when asked to', async () => {
+  it('shows bytes as bytes, escapes control characters, and writes the exact bytes on request', async () => {
     const place = await placeOf('invalid-json');
     const { stdout } = await dlq('show', LISTS, ...place);
     expect(stdout).toContain('00000000  ff 00 1b 5b 32 4a');
@@ -144,7 +144,7 @@ describe('npm run dlq', () => {
     });
   });
 
-  it('only says what a replay would do, unless it is asked to do it', async () => {
+  it('only prints the plan of a replay, unless --yes is given', async () => {
     const { exitCode, stdout } = await dlq('replay', LISTS, '--code', 'invalid-json');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('would replay 1 dead letter\nNothing has been sent: add --yes');
@@ -152,7 +152,7 @@ describe('npm run dlq', () => {
     expect(await binaryInputs(1)).toHaveLength(1);
   });
 
-  it('puts the message back byte for byte, once, and again only when asked to', async () => {
+  it('replays the message byte for byte once, and again only on request', async () => {
     const replay = ['replay', LISTS, ...(await placeOf('invalid-json')), '--yes'];
     expect(await dlq(...replay)).toMatchObject({
       exitCode: 0,
@@ -185,7 +185,7 @@ describe('npm run dlq', () => {
     expect((await dlq('list', LISTS)).stdout).toMatch(/\[replayed 2\d{3}-.*Z\]/);
   });
 
-  it('has the bridge apply what it can apply by now', async () => {
+  it('makes the bridge apply messages that have become valid', async () => {
     await dlq('replay', LISTS, '--code', 'rejected-by-service', '--yes');
     await plant.sandbox.listBecomes('M-003', ['later']);
     expect(await listed('--machine', 'M-003')).toMatchObject([
@@ -193,7 +193,7 @@ describe('npm run dlq', () => {
     ]);
   });
 
-  it('replays by time, up to the end of a topic that grows by what fails again', async () => {
+  it('replays by time up to the end at its start, though failures extend the topic', async () => {
     const inTheirDay = ['--since', '2020-01-01T00:00:00Z', '--until', '2200-01-01T00:00:00Z'];
     expect((await dlq('replay', REASONS, '--until', '1600000000')).stdout).toContain(
       'would replay 0 dead letters',
@@ -208,7 +208,7 @@ describe('npm run dlq', () => {
     );
   });
 
-  it('says what cannot be replayed, and fails for it', async () => {
+  it('names dead letters that cannot be replayed, and fails', async () => {
     const headers = {
       'dlq-code': 'too-large',
       'dlq-source-topic': `${plant.kafka.topicPrefix}${TOPICS.workOrders}`,
@@ -223,7 +223,7 @@ describe('npm run dlq', () => {
     expect(replay.stdout).toContain('replayed 0 dead letters; 1 cannot be replayed\n');
   });
 
-  it("shows what lies on the bridge's own topics, and that it cannot be replayed", async () => {
+  it("shows dead letters of the bridge's own topics, which cannot be replayed", async () => {
     const headers = {
       'dlq-code': 'invalid-message',
       'dlq-source-topic': `${plant.kafka.topicPrefix}${RELAYED}`,
@@ -243,8 +243,8 @@ describe('npm run dlq', () => {
   });
 
   it.each([
-    ['a topic that is none', ['list', 'nonsense'], 1, /there are: .*work-order-lists\.v1\.dlq/],
-    ['a replay of nobody says what', ['replay', LISTS, '--yes'], 64, /--all/],
+    ['an unknown topic', ['list', 'nonsense'], 1, /there are: .*work-order-lists\.v1\.dlq/],
+    ['a replay without a selection', ['replay', LISTS, '--yes'], 64, /--all/],
     ['an unknown code', ['list', LISTS, '--code', 'typo'], 64, /unknown-machine, unknown-reason/],
     ['an unknown command', ['lst'], 64, /list, show or replay/],
     ['no such dead letter', ['show', LISTS, '--offset', '999999'], 1, /no such dead letter/],
@@ -256,7 +256,7 @@ describe('npm run dlq', () => {
     });
   });
 
-  it('explains that there is no Kafka, and what is wrong with the settings', async () => {
+  it('reports an unreachable Kafka and wrong settings', async () => {
     const nowhere = await runCommand(['dlq', 'list'], { topicPrefix: '', brokers: '127.0.0.1:1' });
     expect(nowhere).toMatchObject({ exitCode: 1, stdout: '' });
     expect(nowhere.stderr).toContain('Kafka cannot be reached at 127.0.0.1:1');
@@ -266,7 +266,7 @@ describe('npm run dlq', () => {
   });
 });
 
-describe('npm run dlq -- replay, of many', () => {
+describe('npm run dlq -- replay, of many dead letters', () => {
   const COUNT = 20_000;
   const PRODUCE = 0;
   const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -274,7 +274,7 @@ describe('npm run dlq -- replay, of many', () => {
   let inputs: TopicReader;
   let relay: KafkaRelay;
 
-  /** Once so many requests of them have passed, records wait for their way to Kafka: nothing ends by itself. */
+  /** Holds back produce requests after the first `passing`, so that no replay ends by itself. */
   const holdBackProduced = (passing: number): void => {
     let produced = 0;
     relay.holdBack((request) => request.readInt16BE(4) === PRODUCE && (produced += 1) > passing);
@@ -300,7 +300,7 @@ describe('npm run dlq -- replay, of many', () => {
     await relay.close();
   });
 
-  it('stops where it does no harm, says how far it got, and goes on from there', async () => {
+  it('stops safely, reports its progress, and continues from there', async () => {
     const replay = ['dlq', 'replay', LISTS, '--code', 'unknown-machine', '--yes'];
     holdBackProduced(1);
     const interrupted = new RunningCommand(replay, { topicPrefix, brokers: relay.address });
@@ -325,7 +325,7 @@ describe('npm run dlq -- replay, of many', () => {
     expect(inputs.records).toHaveLength(COUNT);
   });
 
-  it('stops so where nobody reads its output any more, and goes on where that are its errors', async () => {
+  it('stops likewise when its output is closed, and continues when its error output is closed', async () => {
     const putBackBy = (by: string): number =>
       inputs.records.filter(({ headers }) => String(headers['dlq-replayed-by']) === by).length;
     const replay = (by: string, ...more: string[]): RunningCommand => {
@@ -357,14 +357,14 @@ describe('npm run dlq -- replay, of many', () => {
     expect(await unheard.result()).toMatchObject({ exitCode: 1 });
   });
 
-  it('goes no faster than asked', async () => {
+  it('is no faster than its --rate', async () => {
     const isByRated = ({ headers }: ReadRecord): boolean =>
       String(headers['dlq-replayed-by']) === 'rated';
     const startedMs = realNowMs();
     const some = ['--partition', '0', '--again', '--rate', '40', '--by', 'rated', '--yes'];
     const rated = new RunningCommand(['dlq', 'replay', LISTS, ...some], { topicPrefix });
     await eventually('eighty are replayed', () => inputs.records.filter(isByRated).length >= 80);
-    // 80 at 40 a second in portions of 4: the last of them not before 1.9 s.
+    // 80 at 40 a second in portions of 4: the last portion is not before 1.9 s.
     expect(realNowMs() - startedMs).toBeGreaterThan(1900);
     rated.kill('SIGINT');
     expect(await rated.result()).toMatchObject({ exitCode: 1 });

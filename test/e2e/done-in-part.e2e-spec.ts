@@ -19,7 +19,7 @@ describe('a message for several machines, one of which the service keeps failing
 
   afterAll(() => plant.close());
 
-  it('puts no old list back on the others when it is delivered again', async () => {
+  it('restores no old list on the others when it is redelivered', async () => {
     const { sandbox } = plant;
     await sandbox.addFault({ operation: 'setWorkOrderList', machineId: 'M-002', status: 503 });
     await send('both', {
@@ -46,7 +46,7 @@ describe('a message for several machines, one of which the service keeps failing
   });
 });
 
-describe('a message for several machines, one of which is being called when the bridge stops', () => {
+describe('a message for several machines whose first call is under way when the bridge stops', () => {
   let plant: Plant;
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('a message for several machines, one of which is being called when the 
     const { sandbox, kafka } = plant;
     const outcomes = await kafka.read(TOPICS.commandOutcomes);
     const lists = async (): Promise<LoggedCall[]> => sandbox.calls('setWorkOrderList');
-    // time enough to stop the bridge meanwhile
+    // long enough to stop the bridge meanwhile
     await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 4000, count: 1 });
     const machines = ['M-001', 'M-002'].map((machineId) => ({ machineId, workingOrders: ['A'] }));
     await kafka.sendJson(TOPICS.workOrderLists, 'key', { machines }, { 'message-id': 'both' });

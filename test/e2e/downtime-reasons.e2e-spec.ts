@@ -50,7 +50,7 @@ describe('downtime reasons', () => {
     expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
   });
 
-  it('leaves an open-ended reason without an end, and takes `reason` for `reasonId`', async () => {
+  it('leaves an open-ended reason without an end, and accepts `reason` for `reasonId`', async () => {
     await send('M-002', {
       reason: reasonId,
       startTime: plant.clock.nowSeconds() - 60,

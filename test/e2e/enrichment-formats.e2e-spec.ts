@@ -26,7 +26,7 @@ const ORACLE = {
     '/fscmRestApi/resources/11.13.18.05/workOrders?expand=WorkOrderOperation&' +
     "q=WorkOrderNumber='{orderId}'",
 };
-/** The demo's map has M-005 for the work centre DR01, where each order has an operation that is not done. */
+/** The demo's map has M-005 for the work centre DR01, where each order has an open operation. */
 const MACHINE = 'M-005';
 
 describe('an event that names an order of another ERP than SAP', () => {
@@ -73,7 +73,7 @@ describe('an event that names an order of another ERP than SAP', () => {
       type: 'work-order.released',
       asks: ORACLE.path,
     },
-  ])('has the order on its machine, as $of answers', async (the) => {
+  ])('puts the order on its machine, from an answer of $of', async (the) => {
     const { entity, answer, contentType, orderId, event, type, asks } = the;
     const asked: string[] = [];
     const document = await fixture(answer);

@@ -12,7 +12,7 @@ import { header, json, type ReadRecord, type TopicReader } from '../support/topi
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 
-describe('a message that only names its order', () => {
+describe('a message with only the id of its order', () => {
   let erp: ErpServer;
   let tokenFile: string;
   let plant: Plant;
@@ -26,7 +26,7 @@ describe('a message that only names its order', () => {
     const rule = {
       ...{ name: 's4', when: { ce_type: 'order.changed' }, orderId: 'ProductionOrder' },
       ...{ url: `${erp.url}/orders/{orderId}`, version: 'Version', goneAfterSeconds: 1 },
-      // of a GET that a test holds back
+      // for a GET that a test holds back
       timeoutMs: 60_000,
       auth: { kind: 'basic', username: 'bridge', password: { file: passwordFile } },
     };
@@ -90,7 +90,7 @@ describe('a message that only names its order', () => {
       (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,
     );
 
-  it('is completed by its ERP, and goes on as if it had held the order', async () => {
+  it('is completed by its ERP, and processed as if it contained the order', async () => {
     erp.orders.set('4711', { machineId: 'M-001', changed: '20240318091502' });
     const id = await sendEvent('4711');
     const outcome = await outcomeOf(id, 'applied');
@@ -102,7 +102,7 @@ describe('a message that only names its order', () => {
     expect(erp.asked.at(-1)?.authorization).toBe(`Basic ${password}`);
   });
 
-  it('never takes the order back to an older state, and is asked for again by a newer event', async () => {
+  it('never restores an older state of the order, and a newer event requests it again', async () => {
     erp.orders.set('4712', { machineId: 'M-002', changed: '20240318100000' });
     await outcomeOf(await sendEvent('4712'), 'applied');
     erp.orders.set('4712', { machineId: 'M-003', changed: '20240318090000' });
@@ -113,12 +113,12 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-002', []);
   });
 
-  it('shares the GET that follows the one under way, and no two are under way for an order', async () => {
+  it('shares the GET after the current one, and no two GETs for an order overlap', async () => {
     erp.orders.set('4713', { machineId: 'M-004' });
     let release: (() => void) | undefined;
     erp.faults.set('4713', (_, response) => {
       release = () => {
-        // what the ERP had when it was asked
+        // the state of the order when the request came
         const entity = orderEntity('4713', { machineId: 'M-004' });
         response.setHeader('content-type', 'application/json').end(JSON.stringify(entity));
       };
@@ -129,7 +129,7 @@ describe('a message that only names its order', () => {
     erp.orders.set('4713', { machineId: 'M-005' });
     const ids = [];
     for (let event = 0; event < 5; event += 1) ids.push(await sendEvent('4713'));
-    // all but the newest are answered by the same GET, which has not begun
+    // all but the newest are superseded, because they share the next GET, which has not begun
     for (const id of ids.slice(0, -1)) await outcomeOf(id, 'superseded');
     expect(erp.askedFor('4713')).toBe(1);
     answer();
@@ -140,7 +140,7 @@ describe('a message that only names its order', () => {
     expect(erp.mostAtOnce).toBe(1);
   });
 
-  it('is answered by what is known where its version is', async () => {
+  it('needs no GET when its version is known', async () => {
     erp.orders.set('4714', { machineId: 'M-006', changed: '20240318091502' });
     await outcomeOf(await sendEvent('4714', { Version: 'v1' }), 'applied');
     await outcomeOf(await sendEvent('4714', { Version: 'v1' }), 'applied');
@@ -177,7 +177,7 @@ describe('a message that only names its order', () => {
       ...{ of: 'a gzip bomb', answer: answering(200, hole, gzip) },
       ...{ code: 'too-large', detail: 'the ERP answered with more than' },
     },
-  ])('is dead-lettered with the reason where the ERP answers $of', async (bad) => {
+  ])('is dead-lettered with the reason when the ERP answers $of', async (bad) => {
     const { of, answer, code, detail } = bad;
     const orderId = `bad ${of}`;
     erp.faults.set(orderId, answer);
@@ -191,7 +191,7 @@ describe('a message that only names its order', () => {
     expect(json(await outcomeOf(id, 'rejected'))).toMatchObject({ code, orderId });
   });
 
-  it('goes on once its dead letter is replayed and the ERP answers', async () => {
+  it('is processed once its dead letter is replayed and the ERP answers', async () => {
     erp.orders.set('replayed', { machineId: 'M-001' });
     erp.faults.set('replayed', answering(400));
     const id = await sendEvent('replayed');
@@ -203,7 +203,7 @@ describe('a message that only names its order', () => {
     expect(json(await outcomeOf(id, 'applied'))).toMatchObject({ orderId: 'replayed' });
   });
 
-  it('is asked for with a token by client credentials, and another one once that is refused', async () => {
+  it('is requested with a token by client credentials, and with a new one after a refusal', async () => {
     let issued = 0;
     const forms: string[] = [];
     erp.faults.set('token', (request, response) => {
@@ -219,7 +219,7 @@ describe('a message that only names its order', () => {
     for (const machineId of ['M-002', 'M-003']) {
       const orderId = `by-oauth-${machineId}`;
       const refused = issued;
-      // the first one is good for the first order alone
+      // the ERP accepts the first token for the first order only
       erp.faults.set(orderId, ({ headers }, response) => {
         const isGood = headers.authorization === `Bearer token-of-oauth-${refused + 1}`;
         const entity = JSON.stringify(orderEntity(orderId, { machineId }));
@@ -232,7 +232,7 @@ describe('a message that only names its order', () => {
     expect(new Set(forms)).toEqual(new Set(['grant_type=client_credentials&scope=orders']));
   });
 
-  it('is asked for with the token that its file has by now, in the trace of the message', async () => {
+  it('is requested with the current token of its file, in the trace of the message', async () => {
     for (const [index, token] of ['token-of-file-1', 'token-of-file-2'].entries()) {
       const orderId = `by-file-${index}`;
       await writeFile(`${tokenFile}.new`, `${token}\n`);
@@ -254,7 +254,7 @@ describe('a message that only names its order', () => {
     }
   });
 
-  it('is dead-lettered when it names no order, or one that no address can carry', async () => {
+  it('is dead-lettered when its order id cannot be part of an address', async () => {
     const deadLetter = await deadLetterOf(await sendEvent("1' or '1' eq '1"));
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
     expect(erp.askedFor("1' or '1' eq '1")).toBe(0);
@@ -265,7 +265,7 @@ describe('a message that only names its order', () => {
     ['a redirect', answering(302, '', { location: 'http://127.0.0.1:1/' })],
     ['a page of a gateway', answering(200, '<html>', { 'content-type': 'text/html' })],
     ['401', answering(401)],
-  ])('waits while the ERP answers %s, is deferred, and goes on by itself', async (name, answer) => {
+  ])('waits while the ERP answers %s, is deferred, and then continues', async (name, answer) => {
     const orderId = `later ${name}`;
     erp.orders.set(orderId, { machineId: 'M-007' });
     erp.faults.set(orderId, answer);
@@ -280,7 +280,7 @@ describe('a message that only names its order', () => {
     ).toEqual([]);
   });
 
-  it('takes the order off its machine once the ERP has not had it for a while', async () => {
+  it('removes the order from its machine after the ERP has lacked it for a while', async () => {
     erp.orders.set('gone', { machineId: 'M-008' });
     await outcomeOf(await sendEvent('gone'), 'applied');
     await plant.sandbox.listBecomes('M-008', ['gone']);
@@ -289,7 +289,7 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-008', []);
   });
 
-  it('does so where its answers keep leading zeros that the rule drops', async () => {
+  it('removes it even if answers keep the leading zeros that the rule drops', async () => {
     const operations = [{ operationId: '0010', machineId: 'M-011' }];
     const order = { orderId: '000815', changedAt: 1_710_753_302, status: 'released', operations };
     erp.faults.set('000815', answering(200, JSON.stringify(order)));
@@ -300,7 +300,7 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-011', []);
   });
 
-  it('leaves alone the order of another company that has its number', async () => {
+  it('does not touch an order of another company with the same number', async () => {
     const ofCompany = (Company: string) =>
       sendEvent('7', { Company }, { ce_type: 'order.of-company' });
     erp.orders.set('USMF-7', { machineId: 'M-011' });
@@ -317,7 +317,7 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-011', ['USMF-7']);
   });
 
-  it('leaves an order unknown that the ERP does not have yet, and says so', async () => {
+  it('reports an order that the ERP does not have yet, and leaves it unknown', async () => {
     const outcome = await outcomeOf(await sendEvent('early'), 'superseded');
     expect(json(outcome)['detail']).toBe(
       'enrichment s4: the ERP does not have order early: it answered 404',
@@ -327,23 +327,20 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-009', ['early']);
   });
 
-  it.each([503, 401])(
-    'believes no empty answer from before the ERP answered %s',
-    async (status) => {
-      const orderId = `empty ${status}`;
-      erp.orders.set(orderId, { machineId: 'M-007', changed: '20240318091502' });
-      // the bridge asks again once `goneAfterSeconds` have passed
-      const statuses = [204, status, 204];
-      erp.faults.set(orderId, (request, response) => {
-        answering(statuses.shift() ?? 204, '')(request, response);
-        if (statuses.length === 0) erp.faults.clear();
-      });
-      await outcomeOf(await sendEvent(orderId), 'applied');
-      expect(statuses).toEqual([]);
-    },
-  );
+  it.each([503, 401])('ignores empty answers from before the ERP answered %s', async (status) => {
+    const orderId = `empty ${status}`;
+    erp.orders.set(orderId, { machineId: 'M-007', changed: '20240318091502' });
+    // the bridge requests it again after `goneAfterSeconds`
+    const statuses = [204, status, 204];
+    erp.faults.set(orderId, (request, response) => {
+      answering(statuses.shift() ?? 204, '')(request, response);
+      if (statuses.length === 0) erp.faults.clear();
+    });
+    await outcomeOf(await sendEvent(orderId), 'applied');
+    expect(statuses).toEqual([]);
+  });
 
-  it('believes no empty answer from before an outage that only another order has seen', async () => {
+  it('ignores empty answers from before an outage that only another order met', async () => {
     const ask = (orderId: string) => sendEvent(orderId, {}, { ce_type: 'order.patient' });
     const changed = '20240318091502';
     for (const orderId of ['away', 'seen'])
@@ -358,8 +355,8 @@ describe('a message that only names its order', () => {
     });
     const seen = await ask('seen');
     await eventually('it is being asked for', () => erp.askedFor('seen') === 1);
-    // The bridge asks again each second. The order is there after more than the six that it goes by, which are not over
-    // since the outage.
+    // The bridge requests it each second. The order is there after more than the six that the rule requires, but within
+    // six since the outage.
     let sinceMs: number | undefined;
     erp.faults.set('away', (request, response) => {
       sinceMs ??= realNowMs();
@@ -371,7 +368,7 @@ describe('a message that only names its order', () => {
     await outcomeOf(seen, 'applied');
   });
 
-  it('believes no 404 that is answered to every order', async () => {
+  it('ignores a 404 that answers every order', async () => {
     erp.orders.set('stays', { machineId: 'M-010' });
     await outcomeOf(await sendEvent('stays'), 'applied');
     erp.faults.set('*', answering(404));
@@ -386,7 +383,7 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-010', ['stays']);
   });
 
-  it('believes no 404 from before the ERP has another order again', async () => {
+  it('ignores a 404 from before the ERP has another order again', async () => {
     for (const orderId of ['other', 'back']) {
       erp.orders.set(orderId, { machineId: 'M-012' });
       await outcomeOf(await sendEvent(orderId), 'applied');
@@ -394,7 +391,7 @@ describe('a message that only names its order', () => {
     const from = erp.asked.length;
     erp.faults.set('back', answering(404));
     erp.faults.set('*', (request, response) => {
-      // it has restarted by the time that it is asked for another order
+      // it has restarted before the request for another order
       erp.faults.clear();
       erp.handle(request, response);
     });
@@ -405,7 +402,7 @@ describe('a message that only names its order', () => {
     expect(asked.at(-2)).toBe('other');
   });
 
-  it('is seen in metrics and in health while it waits', async () => {
+  it('is visible in metrics and health while it waits', async () => {
     erp.faults.set('*', answering(500));
     const id = await sendEvent('seen');
     await eventually('health says what it waits for', async () => {

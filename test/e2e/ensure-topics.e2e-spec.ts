@@ -31,7 +31,7 @@ describe('the topics the bridge needs', () => {
   const compacted = (...names: string[]): TopicSpecification[] =>
     names.map((name) => ({ ...topic(name), cleanupPolicy: 'compact' }));
 
-  /** Those of kafkajs are none of ours: a topic that has just been made may have no leader yet. */
+  /** Collects warnings except those of kafkajs, as a new topic may have no leader yet. */
   const warnings = (): unknown[] => {
     const warned: unknown[] = [];
     jest.spyOn(Logger.prototype, 'warn').mockImplementation(function (this: Logger, line: unknown) {
@@ -42,7 +42,7 @@ describe('the topics the bridge needs', () => {
 
   const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
 
-  it('are created with what they are to be, and left alone once they are there', async () => {
+  it('are created as specified, and left unchanged once they exist', async () => {
     await ensure(2, { ...topic('state', 'lists'), maxMessageBytes: 100_000 }, topic('lists'));
     await ensure(5, topic('state', 'lists'), topic('lists'));
     expect(await widthOf('lists')).toBe(2);
@@ -53,7 +53,7 @@ describe('the topics the bridge needs', () => {
     });
   });
 
-  it('are warned about where they delete what they are to compact, and used as they are', async () => {
+  it('cause a warning if they delete instead of compacting, and are used unchanged', async () => {
     const warned = warnings();
     await ensure(1, topic('deleted'), topic('lists'), ...compacted('compacted'));
     await createWith(kafka, `${prefix}in-part`, 'compact,delete');
@@ -67,7 +67,7 @@ describe('the topics the bridge needs', () => {
     ]);
   });
 
-  it('are used as they are where their configuration may not be read', async () => {
+  it('are used unchanged when their configuration may not be read', async () => {
     const warned = warnings();
     await ensure(1, topic('deleted'));
     const refuse = jest.fn(() => Promise.reject(new Error('TOPIC_AUTHORIZATION_FAILED')));
@@ -79,7 +79,7 @@ describe('the topics the bridge needs', () => {
     expect(warned).toEqual([]);
   });
 
-  it('are named where they are missing and must not be created', async () => {
+  it('are named when they are missing and must not be created', async () => {
     await ensure(1, topic('lists'));
     const topics = [topic('lists'), topic('reasons'), topic('state', 'reasons')];
     const refused = ensureTopics(kafka, topics, { create: false, partitions: 1 });
@@ -89,7 +89,7 @@ describe('the topics the bridge needs', () => {
     });
   });
 
-  it('become as wide as those of others that they go with, and no narrower', async () => {
+  it('get at least as many partitions as the topics they are tied to', async () => {
     await ensure(3, topic('lists'));
     await ensure(5, topic('reasons'));
     await ensure(2, topic('of-lists', 'lists'), topic('of-both', 'lists', 'reasons'));
@@ -100,14 +100,14 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('wide')).toBe(7);
   });
 
-  it('grow when those that they go with have grown since', async () => {
+  it('grow when the topics they are tied to have grown', async () => {
     await ensure(2, topic('lists'), topic('state', 'lists'));
     await new TestKafka(testBrokers(), prefix).topics.growToPartitions('lists', 4);
     await ensure(2, topic('lists'), topic('state', 'lists'));
     expect(await widthOf('state')).toBe(4);
   });
 
-  it('stay as they are where nothing may be created, and are named where they are too narrow', async () => {
+  it('stay unchanged when nothing may be created, and are named if they have too few partitions', async () => {
     await ensure(1, topic('state'));
     await ensure(3, topic('lists'));
     const topics = [topic('lists'), topic('state', 'lists')];
@@ -117,14 +117,14 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('state')).toBe(1);
   });
 
-  it('are there for all, when several processes create them at the same time', async () => {
+  it('exist for all processes that create them at the same time', async () => {
     const start = (): Promise<void> => ensure(3, topic('lists'), topic('state', 'lists'));
     await Promise.all([start(), start(), start()]);
     expect(await widthOf('lists')).toBe(3);
     expect(await widthOf('state')).toBe(3);
   });
 
-  it('are made as wide as others where a key’s hash shares them out, and stay so', async () => {
+  it('are created as wide as others if the key’s hash decides, and keep their width', async () => {
     const changes = { ...topic('changes'), createdAsWideAs: [`${prefix}lists`] };
     await ensure(2, topic('lists', 'orders'), changes, topic('orders'));
     await ensure(4, topic('more'));
@@ -133,7 +133,7 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('changes')).toBe(2);
   });
 
-  it('are wide enough for all, when several processes widen them at the same time', async () => {
+  it('are wide enough when several processes widen them at the same time', async () => {
     await ensure(1, topic('state'));
     const start = (): Promise<void> => ensure(3, topic('lists'), topic('state', 'lists'));
     await Promise.all([start(), start(), start()]);

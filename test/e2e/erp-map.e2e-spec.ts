@@ -29,7 +29,7 @@ describe('the equipment map', () => {
   let plant: Plant;
   let changedAt = 1_763_680_000;
 
-  /** In one step, as is recommended. */
+  /** Replaces the map in one step, as is recommended. */
   const replaceMap = (text: string): void => {
     writeFileSync(`${file}.new`, text);
     renameSync(`${file}.new`, file);
@@ -55,7 +55,7 @@ describe('the equipment map', () => {
 
   afterAll(() => plant.close());
 
-  it('has entries proposed for work centres that orders name, and is read with them', async () => {
+  it('gets proposed entries for work centres of orders, and is read with them', async () => {
     await sendOrder('P-1', 'm_02', 'NOWHERE');
     await eventually('they are not mapped', async () => (await unmapped()).length === 2);
     const propose = async (...options: string[]) => {
@@ -86,12 +86,12 @@ describe('the equipment map', () => {
   });
 });
 
-/** To parse 50,000 entries of YAML in one turn takes 3. */
+/** Parsing 50,000 entries of YAML in one turn takes 3 s. */
 const LONGEST_TURN_SECONDS = 1;
 
 /**
- * Of the event loop: the most CPU that this thread has taken from one turn to the next, which unlike the time is the
- * same on a busy machine. Ends with the returned function. Of Linux.
+ * Measures the longest turn of the event loop in CPU seconds of this thread, which unlike elapsed time are the
+ * same on a busy machine. The returned function returns it. Linux only.
  */
 function watchTurns(): () => number {
   const cpuSeconds = (): number =>
@@ -108,15 +108,15 @@ function watchTurns(): () => number {
   };
 }
 
-// JSON is YAML, too
+// JSON is also YAML
 describe.each(['json', 'yaml'])(
-  'a %s map of 50,000 entries that is replaced while orders come',
+  'a %s map of 50,000 entries that is replaced under a stream of orders',
   (type) => {
     const ENTRIES = 50_000;
     const file = join(temporaryFolder(), `map.${type}`);
     let plant: Plant;
 
-    /** The first and the last work centre have machines of their own, so that half a map would show. */
+    /** The first and last work centre have their own machines, so that the test would notice half a map. */
     function replaceMap(first: string, last: string): void {
       const entries = Array.from({ length: ENTRIES }, (_, index) => ({
         ...{ plant: '1000', workCentre: `WC-${index}` },
@@ -133,8 +133,8 @@ describe.each(['json', 'yaml'])(
 
     afterAll(() => plant.close());
 
-    it('places each order by one of the maps, and stays in use where the file is broken', async () => {
-      /** What the bridge says. */
+    it('places each order by exactly one map, and stays in use while the file is broken', async () => {
+      /** The log messages of the bridge. */
       const said: unknown[] = [];
       const sent: string[] = [];
       const send = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
 import { temporaryFile, temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
-describe('npm run erp -- preview, of folders', () => {
+describe('npm run erp -- preview for folders', () => {
   const preview = (...args: string[]) =>
     runCommand(['erp', 'preview', ...args], { topicPrefix: '' });
   const order = (changedAt: number, ...workCentres: string[]) => ({
@@ -17,7 +17,7 @@ describe('npm run erp -- preview, of folders', () => {
     })),
   });
 
-  it('takes the documents of a folder one after the other, and says what would be rejected', async () => {
+  it('reads the documents of a folder in order, and reports those that would be rejected', async () => {
     const documents = temporaryFolder();
     const put = (name: string, content: unknown) => {
       writeFileSync(join(documents, name), JSON.stringify(content));
@@ -36,7 +36,7 @@ describe('npm run erp -- preview, of folders', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('reads the folders in a folder, and fails where there is no file in any', async () => {
+  it('reads nested folders, and fails if none has a file', async () => {
     const outer = temporaryFolder();
     mkdirSync(join(outer, 'mes', 'empty'), { recursive: true });
     const none = await preview(outer);
@@ -48,7 +48,7 @@ describe('npm run erp -- preview, of folders', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('says of a file that it cannot be read, and goes on', async () => {
+  it('reports an unreadable file, and continues', async () => {
     const mixed = temporaryFolder();
     makeUnreadable(join(mixed, '1.json'));
     writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
@@ -59,7 +59,7 @@ describe('npm run erp -- preview, of folders', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('does not load what is too large, and goes on', async () => {
+  it('skips a file that is too large, and continues', async () => {
     const mixed = temporaryFolder();
     writeFileSync(join(mixed, '1.dump'), '');
     truncateSync(join(mixed, '1.dump'), 3 * 2 ** 30);
@@ -71,7 +71,7 @@ describe('npm run erp -- preview, of folders', () => {
   });
 });
 
-/** The rights of a file keep nothing from root, as whom tests may run: on Linux what nobody can read stands in. */
+/** Root, as whom tests may run, can read any file: on Linux a file that nobody can read replaces it. */
 function makeUnreadable(path: string): void {
   if (process.platform === 'linux') symlinkSync('/proc/self/mem', path);
   else writeFileSync(path, '', { mode: 0 });

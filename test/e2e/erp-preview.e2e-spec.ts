@@ -34,7 +34,7 @@ describe('npm run erp -- preview', () => {
     expect(stdout).toContain('D2O_ASSY, planned start 2023-12-04T16:46:53-07:00\n');
   });
 
-  it('opens events as the bridge does, and dates what has no time in the order of reading', async () => {
+  it('opens events as the bridge does, and dates documents without a time by reading order', async () => {
     const create = { external_work_order_id: '1234', product: {}, quantity: 1, status: 1 };
     const event = { specversion: '1.0', id: '1', source: '/mes', type: 'work-order' };
     const first = file('umh-1.json', { ...event, data: create });
@@ -46,7 +46,7 @@ describe('npm run erp -- preview', () => {
     expect((await preview(first, second, ...headers)).stdout).toContain('  hall-3: (empty)\n');
   });
 
-  it('says that --topic gives the topic which a document of UMH needs', async () => {
+  it('says that a document of UMH needs its topic by --topic', async () => {
     const create = { external_work_order_id: '1234', product: {}, quantity: 1, status: 1 };
     const document = file('umh.json', create);
     const { exitCode, stdout } = await preview(document);
@@ -58,7 +58,7 @@ describe('npm run erp -- preview', () => {
     expect(above.stdout).not.toContain('--topic');
   });
 
-  it('tries a mapping of one’s own', async () => {
+  it('tries a custom mapping', async () => {
     const mapping = file(
       'mapping.yaml',
       [
@@ -81,7 +81,7 @@ describe('npm run erp -- preview', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('says for which order the ERP would be asked', async () => {
+  it('names the order that the bridge would request from the ERP', async () => {
     const url = 'https://erp.example.com/orders/{orderId}';
     const rule = { name: 's4', when: { ce_type: 'order.changed' }, orderId: 'No', url };
     const rules = file('rules.json', [rule]);
@@ -99,7 +99,7 @@ describe('npm run erp -- preview', () => {
     });
   });
 
-  it('finds files from where npm was called', async () => {
+  it('finds files relative to the directory of the npm call', async () => {
     file('here.json', { no: 'A-1', at: 1_763_680_000 });
     file('here.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n');
     const operations = '[{"operationId": "10", "plant": "1000", "workCentre": "FR01"}]';
@@ -116,7 +116,7 @@ describe('npm run erp -- preview', () => {
     expect(stdout).toContain('  M-1: A-1\n');
   });
 
-  it('says which option is wrong, and which setting', async () => {
+  it('names a wrong option and a wrong setting', async () => {
     const document = file('any.json', {});
     const none = join(folder, 'none.json');
     const options = ['--map', none, '--mapping', document, '--time-zone', 'Foo'];
@@ -135,7 +135,7 @@ describe('npm run erp -- preview', () => {
     });
   });
 
-  it('explains itself, and what it does not know', async () => {
+  it('prints its usage, and reports unknown arguments', async () => {
     expect((await preview('--help')).stdout).toContain('npm run erp -- preview');
     const { exitCode, stderr } = await runCommand(['erp', 'guess'], { topicPrefix: '' });
     expect(stderr).toContain("unknown command 'guess'");

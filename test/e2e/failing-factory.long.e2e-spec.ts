@@ -9,11 +9,11 @@ const HALF_A_DAY = 12 * 60 * MINUTE;
 const MACHINES_EACH = 20;
 const { changed, observationLost, observationRestored } = STATE_EVENT_TYPES;
 
-describe('a factory of which no machine’s state can be had', () => {
+describe('a factory whose machine states are unavailable', () => {
   let plant: Plant;
   let published: TopicReader;
 
-  /** Of each event of a type the machine. */
+  /** The machines of all events of a type. */
   const machinesWith = (type: string): string[] =>
     published.records
       .filter((record) => header(record, 'ce_type') === type)
@@ -29,7 +29,7 @@ describe('a factory of which no machine’s state can be had', () => {
     );
     plant = await startPlant({
       clockSpeed: 60,
-      // 60 s of the plant are a second: a busy machine would find states of all factories stale
+      // 60 s of the plant take a second: on a busy machine states of all factories would be stale
       env: { BRIDGE_FLOWS: 'machine-states', STALE_AFTER_SECONDS: '900' },
       prepare: (_, sandbox) => sandbox.playTimeline({ machines }),
     });
@@ -49,7 +49,7 @@ describe('a factory of which no machine’s state can be had', () => {
 
   const isReady = async (): Promise<boolean> => (await fetch(`${plant.bridgeUrl}/health/ready`)).ok;
 
-  it('is lost alone, and shown by a metric while the bridge is ready', async () => {
+  it('is the only one lost, and a metric shows it while the bridge is ready', async () => {
     await plant.sandbox.addFault({ operation: 'getMachineState', factoryId: 'F-2', status: 503 });
     await eventually(
       'every machine of the factory is lost',
@@ -68,7 +68,7 @@ describe('a factory of which no machine’s state can be had', () => {
     expect(await isReady()).toBe(true);
   });
 
-  it('is back as soon as it answers again, and nobody was lost twice', async () => {
+  it('is restored once it answers again, and no machine was lost twice', async () => {
     await plant.sandbox.clearFaults();
     await eventually(
       'every machine of the factory is back',
@@ -79,7 +79,7 @@ describe('a factory of which no machine’s state can be had', () => {
     expect(lost).toHaveLength(MACHINES_EACH);
   });
 
-  it('makes the bridge say that it is paused when it is every factory', async () => {
+  it('makes the bridge report a pause when every factory fails', async () => {
     await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });
     await eventually('the bridge says that no machine is observed', async () => !(await isReady()));
     await eventually('polls pause', async () =>

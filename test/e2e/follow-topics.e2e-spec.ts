@@ -63,7 +63,7 @@ describe('following topics', () => {
     return { read, states, problems };
   };
 
-  it('reads what is there, says that this was all, and goes on with committed records', async () => {
+  it('reads the existing records, reports their end, and continues with committed records', async () => {
     const topic = await createTopic('all');
     await plant.send('all', { key: 'a', value: '1' });
     await plant.transact('all', 'abort', { key: 'a', value: 'taken back' });
@@ -76,7 +76,7 @@ describe('following topics', () => {
     expect(states).toEqual(['restoring', 'up']);
   });
 
-  it('begins with the latest records where it is asked to', async () => {
+  it('begins with the latest records on request', async () => {
     const topic = await createTopic('latest');
     await plant.send('latest', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: { sinceMs: 0, maxPerPartition: 2 } }]);
@@ -84,13 +84,13 @@ describe('following topics', () => {
     expect(read).toEqual(['2', '3']);
   });
 
-  it('is up at once where there is nothing to read', async () => {
+  it('is up at once when the topic is empty', async () => {
     const topic = await createTopic('empty');
     const { states } = follow(kafka, [{ topic, from: 'beginning' }]);
     await eventually('nothing has been read', () => states.at(-1) === 'up');
   });
 
-  it('says when Kafka goes away, and goes on behind the last record when it is back', async () => {
+  it('reports when Kafka is away, and continues after the last record when it is back', async () => {
     const topic = await createTopic('away');
     await plant.send('away', { key: 'a', value: '1' });
     const relay = await KafkaRelay.to(testBrokers()[0]!);
@@ -102,12 +102,12 @@ describe('following topics', () => {
     await plant.send('away', { key: 'a', value: '2' });
     relay.restore();
     await eventually('Kafka is back', () => states.at(-1) === 'up');
-    // where the connection is made again, its first answer may be known before what it holds
+    // after a reconnection, the state may be known before the records of the first answer
     await eventually('what was written meanwhile', () => read.length > 1);
     expect(read).toEqual(['1', '2']);
   });
 
-  it('begins anew with a topic that is created anew', async () => {
+  it('restarts from the beginning of a recreated topic', async () => {
     const topic = await createTopic('anew');
     await plant.send('anew', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
@@ -119,7 +119,7 @@ describe('following topics', () => {
     expect(read).toEqual(['1', '2', '3', '4']);
   });
 
-  it('begins anew with a topic that is created anew, and is longer than before when it is found', async () => {
+  it('restarts with a recreated topic that is longer than before when it is found', async () => {
     const [topic, other] = [await createTopic('longer'), await createTopic('other')];
     const [before, after] = [
       ['1', '2', '3'],
@@ -147,7 +147,7 @@ describe('following topics', () => {
     expect(read).toHaveLength(before.length + after.length + 1);
   });
 
-  it('begins anew with a topic that is created anew between two fetches, and is longer by the next', async () => {
+  it('restarts with a topic that is recreated between two fetches and longer by the second', async () => {
     const topic = await createTopic('grown');
     await plant.send('grown', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const relay = await KafkaRelay.to(testBrokers()[0]!);
@@ -168,7 +168,7 @@ describe('following topics', () => {
     expect(read).toEqual(['1', '2', '3', ...after]);
   });
 
-  it('writes each record once though Kafka goes away before it has answered, and says where', async () => {
+  it('writes each record once although Kafka goes away before its answer, and returns its place', async () => {
     const topic = await createTopic('written');
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     closers.push(() => relay.close());

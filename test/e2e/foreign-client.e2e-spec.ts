@@ -15,7 +15,7 @@ const LATHE = {
 };
 const GHOST = { key: LATHE.machineId, value: '{"state":"OFF"}', headers: { ce_id: 'ghost' } };
 
-describe('a client of another make', () => {
+describe('a foreign Kafka client', () => {
   let plant: Plant;
   let topics: TopicReader;
 
@@ -35,7 +35,7 @@ describe('a client of another make', () => {
     plant = await startPlant({
       clockSpeed: 240,
       sandboxEnv: { SANDBOX_TIMELINE_FILE: script },
-      // 300 s of the plant are a second: a busy machine would find every state stale
+      // 300 s of the plant take a second: on a busy machine every state would be stale
       env: { BRIDGE_FLOWS: 'machine-states', STALE_AFTER_SECONDS: '7200' },
     });
     topics = await plant.kafka.read(TOPICS.stateChanges);
@@ -47,7 +47,7 @@ describe('a client of another make', () => {
 
   afterAll(() => plant.close());
 
-  it('finds a change of state as the contract describes it', async () => {
+  it('reads a state change as the contract describes it', async () => {
     const [, change] = await read('read_committed', 2);
     const value = JSON.parse(change?.value ?? 'null') as Record<string, number>;
     expect(value).toEqual({
@@ -76,7 +76,7 @@ describe('a client of another make', () => {
     expect(Date.parse(headers['ce_time'] ?? '') / 1000).toBe(value['startTime']);
   });
 
-  it('does not see what a transaction took back, unless it asks for that', async () => {
+  it('does not see aborted records unless it asks for them', async () => {
     const idsOf = (records: readonly PrintedRecord[]): string[] =>
       records.map(({ headers }) => Object.fromEntries(headers)['ce_id'] ?? '');
     const committed = idsOf(await read('read_committed', 2));

@@ -13,7 +13,7 @@ interface Outcome {
   source: { partition: number; messageId: string };
 }
 
-describe('what two processes answer for their group', () => {
+describe('answers of two processes for their group', () => {
   let plant: ChaosPlant;
   let machineIds: string[];
   let bridges: AppProcess[];
@@ -35,7 +35,7 @@ describe('what two processes answer for their group', () => {
     await plant.untilShared(2);
   };
 
-  /** The answers of both processes, once both are what is waited for: what one has, the other reads from Kafka. */
+  /** Waits until the answers of both processes are as expected: each reads the other's data from Kafka. */
   const bothAnswer = async <T>(
     path: string,
     what: string,
@@ -94,7 +94,7 @@ describe('what two processes answer for their group', () => {
     return (await response.json()) as GroupFlow;
   };
 
-  /** Of each process of the group, by name, a machine whose lists it applies. */
+  /** A machine whose lists it applies, for each process of the group by name. */
   const machineOfEach = async (): Promise<Map<string, string>> => {
     const [flow] = await bothShow('both have partitions', ({ processes }) => {
       const owned = processes.flatMap((each) => each.partitions[TOPICS.workOrderLists] ?? []);
@@ -115,7 +115,7 @@ describe('what two processes answer for their group', () => {
     );
   };
 
-  it('is the whole history of commands, whichever of them has carried them out', async () => {
+  it('contain the whole history of commands of both processes', async () => {
     await sendList('M-404', 'first');
     const [one, other] = await bothSearch(
       'orderId=first',
@@ -136,11 +136,11 @@ describe('what two processes answer for their group', () => {
     }
   });
 
-  it('is the latest error of each, and of both the later one', async () => {
+  it('contain the latest error of each process, and the later one for the group', async () => {
     let latestAt = 0;
     for (const [process, machineId] of await machineOfEach()) {
       const status = latestAt === 0 ? 503 : 500;
-      // errors of one second have no order
+      // errors of the same second have no order
       await eventually('the second is over', () => Date.now() / 1000 >= latestAt + 1);
       await plant.sandbox.replaceFaults([
         { operation: 'setWorkOrderList', machineId, status, count: 1 },
@@ -159,7 +159,7 @@ describe('what two processes answer for their group', () => {
     expect(latestAt).toBeGreaterThan(0);
   });
 
-  it('is that a flow is paused, why and since when, where one of them reaches nothing', async () => {
+  it('show since when and why a flow is paused when one process reaches nothing', async () => {
     const [[process = '', machineId = ''] = []] = await machineOfEach();
     await plant.sandbox.replaceFaults([{ operation: 'setWorkOrderList', machineId, status: 503 }]);
     await sendList(machineId, 'while-503');
@@ -181,7 +181,7 @@ describe('what two processes answer for their group', () => {
     const after = await bothShow('the flow goes on', ({ state }) => state === 'running');
     for (const flow of after) expect(flow).toMatchObject({ why: null, since: null, by: null });
     await plant.sandbox.listBecomes(machineId, ['while-503']);
-    // and committed, or else a process that is killed leaves it to the next one
+    // and committed, or else a killed process leaves it to the next one
     await bothSearch(
       `machineId=${machineId}&messageId=while-503-${machineId}`,
       'its outcome is published',
@@ -189,7 +189,7 @@ describe('what two processes answer for their group', () => {
     );
   });
 
-  it('is who has paused a flow, why and since when, also after both were restarted', async () => {
+  it('show who paused a flow, why and since when, even after both restart', async () => {
     const { since } = await control(bridges[0], 'pause', { reason: 'an audit', by: 'Ada' });
     expect(since).toBeGreaterThan(0);
     const pause = { state: 'pausedByHand', why: 'an audit', by: 'Ada', since };

@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 
-/** Look-ups of reasons that are under way together. */
+/** The number of concurrent look-ups of reasons. */
 const LOOK_UPS = 16;
 const READS = ['getMachineState', 'getClassificationReasons'];
 
@@ -14,7 +14,7 @@ describe('a service whose reads hang', () => {
       sandboxEnv: { SANDBOX_MACHINES: '20' },
       env: {
         MACHINE_CLOUD_MAX_CONCURRENCY: '1',
-        // None of them ends while the test lasts.
+        // No read ends during the test.
         MACHINE_CLOUD_TIMEOUT_MS: '120000',
         DIRECTORY_REFRESH_SECONDS: '1',
       },
@@ -26,7 +26,7 @@ describe('a service whose reads hang', () => {
   const underWay = async (operation: string): Promise<number> =>
     (await plant.sandbox.calls(operation)).filter(({ endedAtMs }) => endedAtMs === null).length;
 
-  it('takes commands, and is asked for its machines, all the same', async () => {
+  it('still gets commands and requests for its machines', async () => {
     for (const operation of READS) await plant.sandbox.addFault({ operation, hang: true });
     await plant.restartBridge();
     for (let number = 1; number <= LOOK_UPS; number += 1) {

@@ -9,17 +9,17 @@ const HTTP_PORT = {
   terminal: 'TERMINAL_HTTP_PORT',
 };
 const HEALTH = 'GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n';
-/** Later than ten seconds on a busy machine, sooner than Node's own minute. */
+/** More than ten seconds for a busy machine, and less than Node's own minute. */
 const CLOSES_WITHIN_MS = 45_000;
 const AT_ONCE = 50;
 
-/** As docs/security.md has them, and docs/sandbox.md. */
+/** The limits in docs/security.md and docs/sandbox.md. */
 describe.each([
   { app: 'bridge', connections: 256, bodyBytes: 16_384, path: '/health/live' },
   { app: 'ingest', connections: 2000, bodyBytes: 1_048_576, path: '/lists' },
   { app: 'sandbox', connections: 2000, bodyBytes: 1_048_576, path: '/sandbox/faults' },
   { app: 'terminal', connections: 2000, bodyBytes: 65_536, path: '/api/reasons' },
-] as const)('$app serves by HTTP', ({ app, connections, bodyBytes, path }) => {
+] as const)('the HTTP server of $app', ({ app, connections, bodyBytes, path }) => {
   let running: AppProcess;
   let url: URL;
   const open = new Set<Socket>();
@@ -54,12 +54,12 @@ describe.each([
     const inTime = { signal: AbortSignal.timeout(CLOSES_WITHIN_MS) };
     if (socket.closed) return Promise.resolve();
     return once(socket.resume(), 'close', inTime).catch((error: unknown) => {
-      // which closes it, too
+      // a reset closes it too
       if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     });
   };
 
-  /** The status on a new connection that then stays open; undefined when that is closed without an answer. */
+  /** The status on a new connection, which then stays open; undefined if it is closed without an answer. */
   const askHealth = async (): Promise<string | undefined> => {
     const socket = await connected();
     socket.write(HEALTH);
@@ -70,7 +70,7 @@ describe.each([
     return Promise.race([answered, untilClosed(socket).then(() => undefined)]);
   };
 
-  it(`${connections} connections, and closes any other`, async () => {
+  it(`accepts ${connections} connections, and closes any other`, async () => {
     for (let count = 0; count < connections; count += AT_ONCE) {
       const batch = Array.from({ length: Math.min(AT_ONCE, connections - count) }, askHealth);
       expect(new Set(await Promise.all(batch))).toEqual(new Set(['200']));
@@ -83,7 +83,7 @@ describe.each([
     expect(status).toBe('200');
   });
 
-  it(`bodies of ${bodyBytes} bytes`, async () => {
+  it(`accepts bodies of ${bodyBytes} bytes`, async () => {
     const post = async (bytes: number): Promise<number> => {
       const headers = { 'content-type': 'application/json', 'x-machine-terminal': '1' };
       const body = JSON.stringify('x'.repeat(bytes - 2));
@@ -93,7 +93,7 @@ describe.each([
     expect(await post(bodyBytes + 1)).toBe(413);
   });
 
-  it('not for ever who leaves it waiting, which is no bug', async () => {
+  it('closes connections of slow clients, and logs no bug', async () => {
     const begun = app === 'bridge' ? '/api/flows/work-orders/pause' : path;
     const post =
       `POST ${begun} HTTP/1.1\r\nhost: localhost\r\nx-machine-terminal: 1\r\n` +

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
-/** Inside kafkajs: the request for a producer id. */
+/** The class inside kafkajs that requests a producer id. */
 interface BrokerClass {
   prototype: { initProducerId: (request: object) => Promise<unknown> };
 }
@@ -34,7 +34,7 @@ describe('the idempotent producer', () => {
 
   const record = (key: string, value: Buffer | string) => ({ topic, key, value, headers: {} });
 
-  it('sends the others when one among them is too large, in order, and reports that one', async () => {
+  it('sends the others in order when one record is too large, and reports that one', async () => {
     const sent = [
       ...['a', 'b', 'c'].map((key) => record(key, key)),
       record('large', randomBytes(200_000)),
@@ -47,7 +47,7 @@ describe('the idempotent producer', () => {
     expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('compresses what is only too large uncompressed, and at once what a broker would close the connection for', async () => {
+  it('compresses records that are too large only uncompressed, and very large ones at once', async () => {
     for (const bytes of [200_000, 32_000_000]) {
       const value = Buffer.alloc(bytes);
       await producer.sendRecord(record(`${bytes}`, value));
@@ -58,13 +58,13 @@ describe('the idempotent producer', () => {
   });
 
   it.each([
-    ['what no request could hold', 'beyond-bound', record('f', Buffer.alloc(120_000_000))],
+    ['a record that exceeds any request', 'beyond-bound', record('f', Buffer.alloc(120_000_000))],
     [
-      'what cannot be encoded',
+      'a record that cannot be encoded',
       'unencodable',
       { ...record('e', ''), headers: { bad: null as unknown as string } },
     ],
-  ])('reports at once %s, and goes on with the others', async (_, code, refused) => {
+  ])('reports at once %s, and continues with the others', async (_, code, refused) => {
     const [first, second] = await Promise.allSettled([
       producer.sendRecord(refused),
       producer.sendRecord(record('g', 'small')),
@@ -74,7 +74,7 @@ describe('the idempotent producer', () => {
     expect(producer.writeProblem).toBeUndefined();
   });
 
-  it('sends a record with its own time, and reports at once when the topic takes none of it', async () => {
+  it('sends a record with its own time, and reports at once when the topic rejects that', async () => {
     const timestamp = '1763680000123';
     const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
     await kafka.topics.createCompacted('recent', own);
@@ -91,7 +91,7 @@ describe('the idempotent producer', () => {
     expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
   });
 
-  it('reports at once a record without a key that a compacted topic does not take, and sends the others', async () => {
+  it('reports at once a record without a key that a compacted topic rejects, and sends the others', async () => {
     await kafka.topics.createCompacted('compacted', {});
     const topic = `${prefix}compacted`;
     const refused = await producer.sendRecords([
@@ -104,7 +104,7 @@ describe('the idempotent producer', () => {
     await eventually('the others are there', () => reader.records.length === 2);
   });
 
-  it('writes once what its partition takes, though another partition refuses what came with it', async () => {
+  it('writes accepted records once, although another partition refuses a record of the batch', async () => {
     await kafka.topics.createMissing(2, 'shared');
     await kafka.topics.configure('shared', { 'max.message.bytes': '100000' });
     const shared = (key: string, partition: number, value: Buffer | string) => ({
@@ -124,7 +124,7 @@ describe('the idempotent producer', () => {
     expect(ofFirst.map(({ key }) => key?.toString())).toEqual(['a', 'd']);
   });
 
-  it('keeps what waits for a topic that is gone, says so, and writes it in its order', async () => {
+  it('keeps records for a deleted topic, reports it, and writes them in order', async () => {
     const own = new IdempotentProducer(client);
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     await kafka.topics.createMissing(1, 'gone');
@@ -145,7 +145,7 @@ describe('the idempotent producer', () => {
     await own.closeProducer();
   });
 
-  it('goes on as another producer where the broker has lost its sequence, as one whose data was restored', async () => {
+  it('continues with a new producer when the broker lost its sequence, as after a restore', async () => {
     const start = client.producer.bind(client);
     const answer = { name: 'KafkaJSProtocolError', type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' };
     const lost = Object.assign(new Error('an out of order sequence number'), answer);
@@ -159,7 +159,7 @@ describe('the idempotent producer', () => {
     await own.closeProducer();
   });
 
-  it('leaves no connection behind where it is connected, and refused a producer id', async () => {
+  it('leaves no connection open when it is refused a producer id', async () => {
     const [broker = ''] = testBrokers();
     const relay = await KafkaRelay.to(broker);
     const own = new IdempotentProducer(clientOf(relay.address));
@@ -182,7 +182,7 @@ describe('the idempotent producer', () => {
     }
   });
 
-  it('has each failure of its connections logged once in a while', async () => {
+  it('logs each failure of its connections only once in a while', async () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const admin = clientOf('127.0.0.1:1').admin();
     await expect(admin.connect()).rejects.toThrow();
@@ -194,15 +194,12 @@ describe('the idempotent producer', () => {
   it.each([
     ['sendRecord', (it: IdempotentProducer) => it.sendRecord(record('h', ''))],
     ['sendRecords', (it: IdempotentProducer) => it.sendRecords([record('h', '')])],
-  ])(
-    'says so while Kafka is away, and waits for nothing once it is closed: %s',
-    async (_, send) => {
-      const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
-      const sent = send(stuck).catch((error: unknown) => String(error));
-      await eventually('the problem is reported', () => stuck.writeProblem);
-      await stuck.closeProducer();
-      expect(await sent).toContain('closed');
-      await expect(send(stuck)).rejects.toThrow('closed');
-    },
-  );
+  ])('reports that Kafka is away, and waits for nothing once it is closed: %s', async (_, send) => {
+    const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
+    const sent = send(stuck).catch((error: unknown) => String(error));
+    await eventually('the problem is reported', () => stuck.writeProblem);
+    await stuck.closeProducer();
+    expect(await sent).toContain('closed');
+    await expect(send(stuck)).rejects.toThrow('closed');
+  });
 });

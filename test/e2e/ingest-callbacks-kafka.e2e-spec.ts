@@ -12,7 +12,7 @@ interface SearchedBytes {
   includes: (this: Buffer, ...args: unknown[]) => boolean;
 }
 
-describe('callbacks of an ingest that may create no topics', () => {
+describe('callbacks of an ingest that may not create topics', () => {
   const prefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), prefix);
   let receiver: CallbackReceiver;
@@ -55,7 +55,7 @@ describe('callbacks of an ingest that may create no topics', () => {
     );
   };
 
-  it('say that the topic is missing, and go on once it is there', async () => {
+  it('report that the topic is missing, and continue once it exists', async () => {
     const message = await eventually(
       'ready names the sender',
       async () => /^erp: no topic to read: .*$/.exec(await problem())?.[0],
@@ -67,8 +67,8 @@ describe('callbacks of an ingest that may create no topics', () => {
     await receiver.untilCalled('first');
   });
 
-  it('give up an outcome that shows a bug as failed, and those behind it go on', async () => {
-    // Which outcomes are the sender's is looked for in the bytes first.
+  it('give up as failed an outcome that triggers a bug, and continue with the next', async () => {
+    // The reader first searches the bytes for the sender's name.
     const prototype = Buffer.prototype as unknown as SearchedBytes;
     const { includes } = prototype;
     prototype.includes = function (...args) {

@@ -12,7 +12,7 @@ const KEY_OF_B = Buffer.from('key of the callbacks of b');
 
 const TOKENS = { a: 'token-of-sender-a-0', b: 'token-of-sender-b-0', c: 'token-of-sender-c-0' };
 
-describe('outcomes on their way back to the sender', () => {
+describe('outcome callbacks to the sender', () => {
   let sendersFile: string;
   let plant: Plant;
   let ingest: RunningIngest;
@@ -96,7 +96,7 @@ describe('outcomes on their way back to the sender', () => {
     for (const receiver of [a, b]) Object.assign(receiver, { status: 200, headers: {} });
   });
 
-  it('are posted as signed CloudEvents to the sender of the message alone', async () => {
+  it('are posted as signed CloudEvents only to the sender of the message', async () => {
     const [machineId = ''] = machines;
     const others = await send('c', machines[1] ?? '');
     const id = await send('a', machineId);
@@ -112,7 +112,7 @@ describe('outcomes on their way back to the sender', () => {
     expect([...a.callsAbout(others), ...b.callsAbout(others), ...b.callsAbout(id)]).toEqual([]);
   });
 
-  it('are mapped, a refusal too', async () => {
+  it('are mapped, including rejections', async () => {
     const applied = await b.untilCalled(await send('b', machines[2] ?? ''));
     expect(applied.headers['content-type']).toBe('application/json');
     expect(JSON.parse(applied.body)).toMatchObject({ STATUS: 'OK', AUFNR: `order-${sent}` });
@@ -121,7 +121,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(JSON.parse(refused.body)).toMatchObject({ STATUS: 'unknown-machine' });
   });
 
-  it('are posted of an order, one of each of its machines', async () => {
+  it('are posted for an order, one per machine', async () => {
     const its = [machines[3] ?? '', machines[4] ?? ''];
     const others = await sendOrder('c', '4710', [machines[5] ?? '']);
     const id = await sendOrder('a', '4711', its);
@@ -152,7 +152,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(a.callsAbout(others)).toEqual([]);
   });
 
-  it('are posted of an order that is refused, with the code and the reason', async () => {
+  it('are posted for a rejected order, with the code and the reason', async () => {
     const call = await a.untilCalled(await sendOrder('a', '4712', ['no-machine']));
     const event = JSON.parse(call.body) as Record<string, unknown>;
     expect(event).toMatchObject({
@@ -162,7 +162,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(isSigned(call, SECRET)).toBe(true);
   });
 
-  it('are posted again once the receiver is back, in their order, each taken once', async () => {
+  it('are repeated in order once the receiver is back, and each is accepted once', async () => {
     a.status = 503;
     const first = await send('a', machines[0] ?? '');
     await a.untilCalled(first, 2);
@@ -172,7 +172,7 @@ describe('outcomes on their way back to the sender', () => {
     await a.untilCalled(second);
     const ids = new Set(a.callsAbout(first).map(({ headers }) => headers['webhook-id']));
     expect([ids.size, a.callsAbout(second).length]).toEqual([1, 1]);
-    // One may have been answered 503 while the status was set; the one that was taken is the last.
+    // One may have been answered 503 while the status changed; the accepted one is the last.
     expect(a.callsAbout(first).length - before).toBeGreaterThanOrEqual(1);
     expect(a.calls.at(-1)?.body).toContain(second);
     expect(
@@ -180,7 +180,7 @@ describe('outcomes on their way back to the sender', () => {
     ).toBe(true);
   });
 
-  it('are said in ready to fail and since when, which keeps nobody from posting', async () => {
+  it('appear as failing since a time in /health/ready, which stays 200', async () => {
     const ready = async (): Promise<string> => {
       const answer = await fetch(`${ingest.url}/health/ready`);
       expect(answer.status).toBe(200);
@@ -206,7 +206,7 @@ describe('outcomes on their way back to the sender', () => {
     await eventually('ready names nobody', async () => (await ready()) === 'none');
   });
 
-  it('of one sender do not wait for the dead receiver of another, nor does a stop', async () => {
+  it('wait for no dead receiver of another sender, nor does a stop', async () => {
     Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
     const waiting = await send('a', machines[0] ?? '');
     const call = await a.untilCalled(waiting);
@@ -220,7 +220,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(again.body).toBe(call.body);
   });
 
-  it('are posted again where a redirect leads elsewhere, such as to a page of maintenance', async () => {
+  it('are repeated after a redirect, such as to a maintenance page', async () => {
     Object.assign(a, { status: 302, headers: { location: '/maintenance' } });
     const id = await send('a', machines[0] ?? '');
     await a.untilCalled(id);
@@ -228,9 +228,9 @@ describe('outcomes on their way back to the sender', () => {
     await a.untilCalled(id, 2);
   });
 
-  it('are given up where the receiver refuses them, and the next one is posted', async () => {
+  it('are given up when the receiver refuses them, and the next one is posted', async () => {
     a.status = 400;
-    // the alert is one of a rise, which begins at 0
+    // the alert is on a rise of the counter, which begins at 0
     const none = /^machine_ingest_callback_outcomes_total\{sender="a",result="refused"\} 0$/m;
     expect(await metric(none)).toBe(true);
     const refused = await send('a', machines[0] ?? '');
@@ -242,7 +242,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(a.callsAbout(refused)).toHaveLength(1);
   });
 
-  it('go by a changed senders file at once, and no further than it says', async () => {
+  it('obey a changed senders file at once, including its time limit', async () => {
     Object.assign(a, { status: 503, headers: { 'retry-after': '600' } });
     const waiting = await send('a', machines[0] ?? '');
     await a.untilCalled(waiting);

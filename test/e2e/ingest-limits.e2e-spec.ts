@@ -8,22 +8,22 @@ import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 const MEBIBYTE = 1_048_576;
-/** A body that is not whole. */
+/** An incomplete body. */
 const ALMOST = Buffer.alloc(MEBIBYTE - 1, 'x');
-/** As docs/security.md has them. */
+/** The limit in docs/security.md. */
 const MAX_BODIES = 128;
 const END_TXN = 26;
 const TOKEN = 'the-token-of-a-hasty-sender';
 const CHUNKED = 'transfer-encoding: chunked';
 
-/** All but those to requests that took longer than they may, as on a busy machine. */
+/** All answers except 408 to requests that took too long, as on a busy machine. */
 const answersIn = (requests: readonly { received: () => string }[]): string[] =>
   requests
     .map(({ received }) => received())
     .filter((text) => text !== '' && !text.startsWith('HTTP/1.1 408 '));
 
-/** Beside what http-limits holds of every server. */
-describe('what ingest takes at most', () => {
+/** Limits besides those of every server, which http-limits tests. */
+describe('limits of ingest', () => {
   const sockets: Socket[] = [];
   let ingest: RunningIngest;
 
@@ -64,21 +64,21 @@ describe('what ingest takes at most', () => {
     ...[`content-length: ${bytes}`, ''],
   ];
 
-  /** Sends all but the last byte of so many bodies of the largest. Returns the answers that have come. */
+  /** Sends `count` bodies of the largest size except for their last byte. Returns a reader of the answers. */
   async function fill(count: number): Promise<() => string[]> {
     const bodies = await Promise.all(Array.from({ length: count }, () => open(...head(MEBIBYTE))));
     for (const { socket } of bodies) socket.write(ALMOST);
     return () => answersIn(bodies);
   }
 
-  it('answers 503 where the bodies that are being received are too much', async () => {
+  it('answers 503 to incoming bodies beyond its limit', async () => {
     const answers = await fill(MAX_BODIES + 1);
     await eventually('one too many is answered', () => answers().length > 0);
     expect(answers()).toEqual([expect.stringMatching(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i)]);
     expect(await statusOf('/metrics')).toBe(200);
   });
 
-  it('has room for a sender with a token while bodies that only claim a signature are too much', async () => {
+  it('has room for a sender with a token while bodies with unverified signatures exceed theirs', async () => {
     const senders = {
       shop: { hmacSecret: 'the-secret-of-a-shop', paths: ['/lists'] },
       press: { token: TOKEN, paths: ['/lists'] },
@@ -108,7 +108,7 @@ describe('what ingest takes at most', () => {
     }
   });
 
-  it('holds no more bodies of requests that it has answered, and that Kafka takes later', async () => {
+  it('limits the bodies of answered requests that Kafka accepts later', async () => {
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     const sender = {
       token: TOKEN,
@@ -134,8 +134,8 @@ describe('what ingest takes at most', () => {
         codes.push(...(await Promise.all(Array.from({ length: count }, () => post()))));
       }
       expect(codes).toEqual(Array<string>(MAX_BODIES + 1).fill('kafka-away'));
-      // A busy machine may have refused some before they were under way, and given up the first ones by now: many at
-      // a time come faster than that.
+      // A busy machine may have refused some early and given up the first ones by now: many requests at
+      // once arrive faster than that.
       await eventually('no more are taken', async () => {
         const more = await Promise.all(Array.from({ length: MAX_BODIES / 4 }, () => post()));
         return more.includes('busy');
@@ -149,14 +149,14 @@ describe('what ingest takes at most', () => {
     }
   });
 
-  it('receives no body for a path that it has not', async () => {
+  it('receives no body for an unknown path', async () => {
     const { received } = await open(...head(MEBIBYTE, '/nothing'));
     await eventually('it is answered before the body', () => received() !== '');
     expect(received()).toMatch(/^HTTP\/1.1 404 [^]*"code":"not-found"/);
   });
 
   it.each(['content-length', 'transfer-encoding'])(
-    'takes what others send while 200 senders are slow: %s',
+    'accepts requests of others while 200 senders are slow: %s',
     async (header) => {
       const chunked = head(0).map((line) => line.replace(/^content-length.*/, CHUNKED));
       const slow = header === 'content-length' ? [...head(MEBIBYTE), '{'] : [...chunked, '1', '{'];
@@ -167,7 +167,7 @@ describe('what ingest takes at most', () => {
     },
   );
 
-  it('has room again for bodies whose senders have gone', async () => {
+  it('frees the room of bodies whose senders disconnected', async () => {
     for (let round = 0; round < 3; round += 1) {
       const bodies = await Promise.all(
         Array.from({ length: MAX_BODIES / 2 }, () => open(...head(MEBIBYTE))),
@@ -177,7 +177,7 @@ describe('what ingest takes at most', () => {
         socket.destroy();
       }
     }
-    // as much as there is room for: one that was still held would be too much
+    // exactly the limit: a single held body would exceed it
     const answers = await fill(MAX_BODIES);
     const { received } = await open(...head(2), '{}');
     await eventually('it is answered', () => received() !== '');
@@ -186,7 +186,7 @@ describe('what ingest takes at most', () => {
   });
 
   it.each(['content-length', 'transfer-encoding'])(
-    'answers who sends far too much, and does not break the connection amid it: %s',
+    'answers a request that is far too large without breaking its connection: %s',
     async (header) => {
       const bytes = 20 * MEBIBYTE;
       const chunked = head(0).map((line) => line.replace(/^content-length.*/, CHUNKED));
@@ -206,7 +206,7 @@ describe('what ingest takes at most', () => {
     },
   );
 
-  it('answers an address that cannot be decoded as it answers any fault', async () => {
+  it('answers an undecodable address with a documented error', async () => {
     const answer = await ingest.post('/lists%E0%A4%A', LIST);
     expect(answer.status).toBe(400);
     const message = expect.stringContaining('/lists%E0%A4%A') as string;

@@ -35,7 +35,7 @@ describe('the OpenAPI description of ingest', () => {
 
   afterAll(() => ingest.close());
 
-  it('is one by the schema of OpenAPI 3.1', async () => {
+  it('conforms to the schema of OpenAPI 3.1', async () => {
     const validator = new Validator();
     expect(await validator.validate({ ...description })).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
@@ -44,7 +44,7 @@ describe('the OpenAPI description of ingest', () => {
     expect(await validator.validate(broken)).toMatchObject({ valid: false });
   });
 
-  it('has a client that was made from it post to each path, once for an id', async () => {
+  it('lets a generated client post to each path, once per id', async () => {
     const client = await new OpenAPIClientAxios({
       definition: description as unknown as Document,
       axiosConfigDefaults: { baseURL: ingest.url },
@@ -68,7 +68,7 @@ describe('the OpenAPI description of ingest', () => {
     expect(preview.data).toMatchObject({ key: '4711' });
   });
 
-  it('describes answers as they are', async () => {
+  it('describes the actual answers', async () => {
     const { paths, components } = description;
     const tried: [path: string, body: unknown, headers?: Record<string, string>][] = [
       ['/lists', LIST, { 'idempotency-key': 'described' }],

@@ -10,7 +10,7 @@ describe('ingest as a process', () => {
 
   afterEach(() => ingest?.close());
 
-  it('says everything that is wrong with its settings, and exits 78', async () => {
+  it('reports all faults of its settings, and exits 78', async () => {
     ingest = new AppProcess('ingest', {
       INGEST_HTTP_HOST: '0.0.0.0',
       INGEST_TLS_KEY_FILE: '/nowhere/key.pem',
@@ -23,7 +23,7 @@ describe('ingest as a process', () => {
     }
   });
 
-  it('answers 503 with Retry-After while Kafka is away, and stops with 0 though it never came', async () => {
+  it('answers 503 with Retry-After while Kafka is away, and still exits 0', async () => {
     ingest = new AppProcess('ingest', { KAFKA_BROKERS: '127.0.0.1:1', INGEST_HTTP_PORT: '0' });
     const url = await ingest.url();
     const answer = await post(url, '/lists', LIST);
@@ -34,7 +34,7 @@ describe('ingest as a process', () => {
     expect(await ingest.exitCode()).toBe(0);
   });
 
-  it('answers what is under way when it is stopped, and exits 0', async () => {
+  it('answers current requests when it is stopped, and exits 0', async () => {
     ingest = new AppProcess('ingest', ingestSettings(uniqueTopicPrefix()));
     const url = await ingest.ready();
     const answers = Array.from({ length: 20 }, () => post(url, '/lists', LIST));

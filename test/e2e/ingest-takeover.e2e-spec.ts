@@ -9,7 +9,7 @@ import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 const TOPIC = 'erp.work-order-lists.v1';
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 const END_TXN = 26;
-/** Added to each request to Kafka; a transaction takes five times as long. */
+/** A delay of each request to Kafka; a transaction takes five times as long. */
 const SLOW_MS = 500;
 
 describe('an ingest whose transaction does not end', () => {
@@ -21,13 +21,13 @@ describe('an ingest whose transaction does not end', () => {
   let third: RunningIngest;
   let written = 0;
 
-  /** The end of a transaction has been asked for, and has not come to the broker. */
+  /** Holds back the request that ends a transaction, before it reaches the broker. */
   async function stopAtEnd(): Promise<void> {
     relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
     await eventually('a transaction is about to end', () => relay.heldBack > 0);
   }
 
-  /** As a sender does: what is not taken in time is sent again. */
+  /** Repeats the request until it is accepted, as a sender does. */
   const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> =>
     eventually(`${id} is taken`, async () => {
       const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
@@ -49,7 +49,7 @@ describe('an ingest whose transaction does not end', () => {
     await kafka.close();
   });
 
-  it('is fenced by another process that is asked the same, and does not write it once more', async () => {
+  it('is fenced by another process that gets the same request, and writes it only once', async () => {
     const first = slow.post('/lists', LIST, { 'idempotency-key': 'held' });
     await stopAtEnd();
     const [, place] = await takenBy(other, 'held');
@@ -61,7 +61,7 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
-  it('is fenced by two processes at once, of which one takes over each request', async () => {
+  it('is fenced by two processes at once, one of which takes over each request', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `taken-over-${index}`);
     const before = slow.post('/lists', LIST);
     await stopAtEnd();
@@ -85,11 +85,11 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
-  it('does not hide from a third process, by its open transaction, what another one has written', async () => {
+  it('does not hide, by its open transaction, records of another process from a third', async () => {
     const open = slow.post('/lists', LIST, { 'idempotency-key': 'open' });
     await stopAtEnd();
     const [, place] = await takenBy(other, 'behind');
-    // its receipt cannot be read yet
+    // its receipt is not readable yet
     const repeated = await third.post('/lists', LIST, { 'idempotency-key': 'behind' });
     expect([200, 503]).toContain(repeated.status);
     relay.release();
@@ -100,7 +100,7 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
-  it('is not fenced before it can have written where Kafka is slow', async () => {
+  it('is not fenced before it can write to a slow Kafka', async () => {
     const relays = await Promise.all([0, 1].map(() => KafkaRelay.to(testBrokers()[0]!)));
     const both = await Promise.all(
       relays.map(async ({ address }, index) => {
@@ -120,7 +120,7 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
-  it('answers a sender in its time, and writes what Kafka takes later', async () => {
+  it('answers a sender within its time limit, and writes the record later', async () => {
     const senders = {
       odoo: { token: 'the-token-of-odoo', paths: ['/lists'], answerWithinMs: 700 },
     };
@@ -134,7 +134,7 @@ describe('an ingest whose transaction does not end', () => {
     const startMs = performance.now();
     const refused = await impatient.post('/lists', LIST, headers);
     expect(refused.status).toBe(503);
-    // not the five seconds of others
+    // less than the default of five seconds
     expect(performance.now() - startMs).toBeLessThan(4500);
     relay.release();
     const answer = await eventually('it is written', async () => {
@@ -147,7 +147,7 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
-  it('ends the connection with its answer to what is under way when it stops', async () => {
+  it('closes the connection with its answer to a current request when it stops', async () => {
     const env = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'stopping' };
     const stopping = await (await RunningIngest.start(prefix, env)).ready();
     const underWay = stopping.post('/lists', LIST);
@@ -169,7 +169,7 @@ describe('an ingest whose transaction does not end', () => {
   it.each([
     ['was refused', 99_999_999, / 413 /],
     ['does not end', 100_000, / 100 /],
-  ])('does not wait for a sender that goes on with a body that %s', async (_, length, answer) => {
+  ])('does not wait for a sender that continues a body that %s', async (_, length, answer) => {
     const env = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'refusing' };
     const stopping = await (await RunningIngest.start(prefix, env)).ready();
     const { hostname, port } = new URL(stopping.url);
@@ -179,14 +179,14 @@ describe('an ingest whose transaction does not end', () => {
     const lines = ['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'expect: 100-continue'];
     socket.write([...lines, `content-length: ${length}`, '', ''].join('\r\n'));
     await eventually('it is answered, or taken', () => answer.test(received));
-    // too slowly for the body to end, however long the stop takes
+    // too slow to end the body, however long the stop takes
     const goOn = everyRealMs(50, () => socket.write('x'));
     await stopping.close();
     goOn();
     socket.destroy();
   });
 
-  it('finds out what it has written where the connection breaks at the end', async () => {
+  it('finds out whether it has written when the connection breaks at the end', async () => {
     const headers = { 'idempotency-key': 'cut' };
     const first = slow.post('/lists', LIST, headers);
     await stopAtEnd();

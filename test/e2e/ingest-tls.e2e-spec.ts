@@ -16,7 +16,7 @@ const LIST = JSON.stringify({ machineId: 'M-1', workingOrders: ['4711'] });
 
 interface Answered {
   status: number | undefined;
-  /** Of the server's certificate. */
+  /** SHA-256 of the server's certificate. */
   fingerprint: string;
 }
 
@@ -26,7 +26,7 @@ describe('an ingest over https', () => {
   const known = senders.identify({ name: 'sap' });
   const folder = temporaryFolder();
   let ingest: RunningIngest;
-  /** The path that the sender may use. */
+  /** Sets the path that the sender may use. */
   let allow: (path: string) => Promise<void>;
 
   const identify = async ({ certificate, key }: Identity): Promise<void> => {
@@ -74,12 +74,12 @@ describe('an ingest over https', () => {
 
   const get = (path: string): Promise<Answered> => send(path, 'GET');
 
-  it('takes what a sender posts with its client certificate', async () => {
+  it('accepts a request with the client certificate of a sender', async () => {
     expect((await send('/lists', 'POST', known)).status).toBe(202);
     expect((await send('/reasons', 'POST', known)).status).toBe(403);
   });
 
-  it('takes nothing without a certificate, or with one that is nobody’s', async () => {
+  it('accepts nothing without a certificate, or with an unknown one', async () => {
     expect((await send('/lists', 'POST')).status).toBe(401);
     const stranger = senders.identify({ name: 'sap' });
     expect((await send('/lists', 'POST', stranger)).status).toBe(401);
@@ -89,7 +89,7 @@ describe('an ingest over https', () => {
     expect((await send('/lists', 'POST', ended)).status).toBe(401);
   });
 
-  it('takes a renewed certificate of its own without a restart', async () => {
+  it('presents its renewed certificate without a restart', async () => {
     const renewed = servers.identify(SERVER);
     const { fingerprint256 } = new X509Certificate(renewed.certificate);
     await identify(renewed);
@@ -99,17 +99,17 @@ describe('an ingest over https', () => {
     );
   });
 
-  it('closes a connection whose handshake is not done in ten seconds', async () => {
+  it('closes a connection whose handshake takes more than ten seconds', async () => {
     const { hostname, port } = new URL(ingest.url);
     const socket = connect(Number(port), hostname).on('error', () => undefined);
     // later on a busy machine, and sooner than Node's own two minutes
     await once(socket.resume(), 'close', { signal: AbortSignal.timeout(45_000) });
   });
 
-  it('keeps its certificate where the next one has expired', async () => {
+  it('keeps its certificate when the next one has expired', async () => {
     const { fingerprint } = await get('/health/live');
     await identify(servers.identify({ ...SERVER, days: -1 }));
-    // both files are looked at together
+    // the ingest checks both files together
     await allow('/reasons');
     await eventually(
       'the files have been read again',

@@ -47,7 +47,7 @@ describe('ingest', () => {
     );
   }
 
-  /** As a sender does: what is not taken in time, on a busy machine, is sent again. */
+  /** Repeats the request until it is accepted, as a sender does on a busy machine. */
   const take = (by: RunningIngest, id: string): Promise<{ status: number; place: Place }> =>
     eventually(`${id} is taken`, async () => {
       const answer = await by.post('/lists', LIST, { 'idempotency-key': id });
@@ -71,7 +71,7 @@ describe('ingest', () => {
     ['/orders', ORDER, TOPICS[0], '4711'],
     ['/lists', LIST, TOPICS[1], 'M-1'],
     ['/reasons', REASON, TOPICS[2], 'M-2'],
-  ])('has a document on its topic before it answers: %s', async (path, body, topic, key) => {
+  ])('writes a document to its topic before it answers: %s', async (path, body, topic, key) => {
     const answer = await ingest.post(path, body);
     const place = (await answer.json()) as Place;
     expect([answer.status, place.topic]).toEqual([202, `${prefix}${topic}`]);
@@ -82,7 +82,7 @@ describe('ingest', () => {
     expect(header(record, 'ingest-sender')).toBe('local');
   });
 
-  it('passes a foreign document on byte by byte, under the key of its order', async () => {
+  it('forwards a foreign document byte by byte, under the key of its order', async () => {
     const body = `<?xml version="1.0" encoding="UTF-8"?>
       <LOIPRO01><IDOC><EDI_DC40><IDOCTYP>LOIPRO01</IDOCTYP></EDI_DC40></IDOC></LOIPRO01>`;
     const refused = await ingest.post('/orders', body, { 'content-type': 'application/xml' });
@@ -105,12 +105,15 @@ describe('ingest', () => {
     ['/events', LIST, 400, 'invalid-message'],
     ['/lists', Buffer.alloc(1_048_577), 413, 'too-large'],
     ['/nowhere', LIST, 404, 'not-found'],
-  ])('refuses what the bridge would refuse whole: %s %p', async (path, body, status, code) => {
-    const answer = await ingest.post(path, body);
-    expect([answer.status, await answer.json()]).toMatchObject([status, { code }]);
-  });
+  ])(
+    'refuses a document that the bridge would reject entirely: %s %p',
+    async (path, body, status, code) => {
+      const answer = await ingest.post(path, body);
+      expect([answer.status, await answer.json()]).toMatchObject([status, { code }]);
+    },
+  );
 
-  it('takes lists of which the bridge would refuse some, under the key of the first that it takes', async () => {
+  it('accepts lists that the bridge would reject in part, under the key of the first valid one', async () => {
     const ahead = { ...LIST, machineId: 'M-7', issuedAt: 99_999_999_999 };
     const taken = await ingest.post('/lists', { machines: [ahead, LIST] });
     expect(taken.status).toBe(202);
@@ -118,7 +121,7 @@ describe('ingest', () => {
     expect(key?.toString()).toBe('M-1');
   });
 
-  it('writes once what comes again under its id, also at the same moment', async () => {
+  it('writes repeated requests with one id once, even concurrent ones', async () => {
     const headers = { 'idempotency-key': 'list-1' };
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => ingest.post('/lists', LIST, headers)),
@@ -132,7 +135,7 @@ describe('ingest', () => {
     expect(withId('list-1')).toHaveLength(1);
   });
 
-  it('goes on where all that comes, comes to two processes at the same moment', async () => {
+  it('keeps working when all requests go to two processes at the same moment', async () => {
     const other = await start('d');
     const ids = Array.from({ length: 500 }, (_, index) => `twice-${index}`);
     const statuses: number[] = [];
@@ -150,7 +153,7 @@ describe('ingest', () => {
     await stop(other);
   });
 
-  it('knows an id after a restart, and in another process', async () => {
+  it('recognises an id after a restart and in another process', async () => {
     const first = await start('b');
     const headers = { 'idempotency-key': 'list-2' };
     const written = await first.post('/lists', LIST, headers);
@@ -164,7 +167,7 @@ describe('ingest', () => {
     await stop(second);
   });
 
-  it('goes on behind what somebody else has written to its own topics', async () => {
+  it('skips foreign records on its own topics', async () => {
     for (const topic of ['machine-bridge.ingest-claims.v1', 'machine-bridge.ingest-receipts.v1']) {
       for (const value of [{}, { claims: [null], receipts: [null] }, { receipts: [{ key: 1 }] }]) {
         await kafka.sendJson(topic, 'theirs', value);
@@ -176,7 +179,7 @@ describe('ingest', () => {
   });
 
   it.each([1, 2])(
-    'writes once what comes to two processes at the same moment, time %i',
+    'writes a request to two processes at the same moment once, time %i',
     async (time) => {
       const other = await start('c');
       const ids = Array.from({ length: 30 }, (_, index) => `both-${time}-${index}`);
@@ -184,7 +187,7 @@ describe('ingest', () => {
       for (const id of ids) {
         const found = taken.filter(({ place }) => place.id === id);
         expect(found[1]?.place).toEqual(found[0]?.place);
-        // none where it was written and the answer did not come in time
+        // no answer is 202 if it was written and answered too late
         expect(found.filter(({ status }) => status === 202).length).toBeLessThanOrEqual(1);
         await at(found[0]!.place);
         expect(withId(id)).toHaveLength(1);
@@ -194,7 +197,7 @@ describe('ingest', () => {
     },
   );
 
-  it('takes CloudEvents in binary mode, with their attributes as headers', async () => {
+  it('accepts CloudEvents in binary mode, with their attributes as headers', async () => {
     const answer = await ingest.post('/events', LIST, {
       ...{ 'ce-specversion': '1.0', 'ce-id': 'e-1', 'ce-source': '/erp', 'ce-type': TOPICS[1]! },
       'ce-subject': 'Halle%20%C3%9C',
@@ -207,7 +210,7 @@ describe('ingest', () => {
     ]);
   });
 
-  it('takes CloudEvents in structured mode, and in batches, by the types of the sender', async () => {
+  it('accepts CloudEvents in structured mode and in batches, by the types of the sender', async () => {
     const events = { 'com.example.*.changed': '/lists' };
     const token = 'a-token-of-the-erp';
     writeFileSync(
@@ -226,7 +229,7 @@ describe('ingest', () => {
     expect(one.status).toBe(202);
     const record = await at((await one.json()) as Place);
     expect([record.key?.toString(), record.value?.toString()]).toEqual(['M-1', spaced]);
-    // the same written otherwise, alone and in a batch
+    // the same event in other bytes, alone and in a batch
     expect((await send({ ...EVENT, id: 's-1', data: LIST }, structured)).status).toBe(200);
     const other = { ...LIST, workingOrders: [] };
     expect((await send({ ...EVENT, id: 's-1', data: other }, structured)).status).toBe(422);
@@ -241,7 +244,7 @@ describe('ingest', () => {
     expect(unknown.status).toBe(400);
     const faulty = [...batch, { ...EVENT, id: 's-5', data: { machineId: '' } }];
     expect((await send(faulty, batched)).status).toBe(400);
-    // Event Grid asks first whether it may send, and names no sender
+    // Event Grid first asks for permission, without naming a sender
     const asked = { method: 'OPTIONS', headers: { 'webhook-request-origin': 'grid.example' } };
     const { status, headers } = await fetch(`${erp.url}/events`, asked);
     const said = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate'];
@@ -251,7 +254,7 @@ describe('ingest', () => {
     await stop(erp);
   });
 
-  it('takes a batch of more events than a second allows, and says which event is at fault', async () => {
+  it('accepts a batch of more events than a second allows, and names the faulty event', async () => {
     const token = 'a-token-of-the-erp';
     const erp = { token, paths: ['/events'], requestsPerSecond: 2 };
     writeFileSync(sendersFile, JSON.stringify({ senders: { erp } }));
@@ -283,8 +286,8 @@ describe('ingest', () => {
     );
   });
 
-  it('says what the bridge would make of a document, and writes nothing', async () => {
-    // not by their ends: a marker of a transaction may come later
+  it('previews how the bridge would read a document, and writes nothing', async () => {
+    // counts records, as a transaction marker may move the end later
     const counts = () => Promise.all(TOPICS.map((topic) => kafka.topics.count(topic)));
     const before = await counts();
     const order = await ingest.post('/orders?dry-run', ORDER);
@@ -307,7 +310,7 @@ describe('ingest', () => {
     expect(await counts()).toEqual(before);
   });
 
-  it('lets in who has a token, a signature, the path and the rate, and reads a changed file', async () => {
+  it('checks tokens, signatures, paths and rates, and reads a changed file', async () => {
     const key = Buffer.from('a key of thirty-two bytes, or so');
     const tokenSha256 = createHash('sha256').update('the-token-of-the-mes').digest('hex');
     const mes = { tokenSha256, paths: ['/reasons'], maxBodyBytes: 200, requestsPerSecond: 2 };
@@ -352,11 +355,11 @@ describe('ingest', () => {
     expect(await statusOf('/lists', body, { ...signed('w-5', now, body), 'webhook-id': 'w' })).toBe(
       401,
     );
-    // who asks for the metrics sends no body to sign
+    // a request for the metrics has no body to sign
     for (const headers of [{ 'webhook-signature': 'v1,' }, signed('w-6', now, '')]) {
       expect((await fetch(`${url}/metrics`, { headers })).status).toBe(401);
     }
-    // what has been signed is taken once, whatever is said beside the signature
+    // a signed request is accepted once, whatever its unsigned headers contain
     const other = { ...signed('w-1', now, body), 'idempotency-key': 'other' };
     expect(await statusOf('/lists', body, other)).toBe(200);
     const event = { 'ce-specversion': '1.0', 'ce-source': '/erp', 'ce-type': TOPICS[1]! };
@@ -383,19 +386,19 @@ describe('ingest', () => {
       'the new token is known',
       async () => (await statusOf('/lists', LIST, newToken)) === 202,
     );
-    // after some refusals an address has to wait
+    // an address must wait after some refusals
     expect([401, 429]).toContain(await statusOf('/reasons', REASON, bearer));
     writeFileSync(sendersFile, '{"senders": ');
     expect(await statusOf('/lists', LIST, newToken)).toBe(202);
     expect((await fetch(`${url}/metrics`, { headers: newToken })).status).toBe(403);
   });
 
-  it('takes nothing from the page of another site where no senders are named', async () => {
+  it('accepts nothing from the page of another site when it has no senders file', async () => {
     const answer = await ingest.post('/lists', LIST, { origin: 'https://evil.example' });
     expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'not-local' }]);
   });
 
-  it('counts what it does', async () => {
+  it('counts its requests and records', async () => {
     for (let time = 0; time < 2; time += 1) await take(ingest, 'counted');
     const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
     expect(metrics).toMatch(

@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
 import { CompressionTypes } from '../support/stock-kafkajs.js';
 
-describe('input as producers write it', () => {
+describe('input in the encodings of producers', () => {
   let plant: Plant;
 
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('input as producers write it', () => {
     await plant.sandbox.listBecomes('M-001', [name]);
   });
 
-  it('is read when a transaction has committed it, and not when one was aborted', async () => {
+  it('is read after its transaction commits, and not after an abort', async () => {
     const list = (order: string) => ({
       key: 'M-002',
       value: JSON.stringify({ machineId: 'M-002', workingOrders: [order] }),

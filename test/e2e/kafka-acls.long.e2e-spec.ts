@@ -22,7 +22,7 @@ import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { PASSWORD, PLAIN_LOGIN, USER } from '../support/tls/secured-kafka.js';
 import { withAdmin } from '../support/with-admin.js';
 
-/** A user may do what an ACL allows; who comes through the plain port, anything. */
+/** A user has the rights of its ACLs; a client of the plain port has all rights. */
 const AUTHORIZER = {
   'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
   'super.users': 'User:ANONYMOUS',
@@ -43,7 +43,7 @@ const OPERATIONS = {
 };
 type Right = readonly [resource: keyof typeof RESOURCES, operation: keyof typeof OPERATIONS];
 
-/** The table in docs/kafka.md: of each row the kind of resource, and the names of rights. */
+/** The kind of resource and the names of rights in each row of the table in docs/kafka.md. */
 function documentedRights(): Right[] {
   const [, table = ''] = readFileSync('docs/kafka.md', 'utf8').split('## ACLs');
   return [...table.matchAll(/^\| (.*?) \| (.*) \|$/gm)]
@@ -152,7 +152,7 @@ describe('the rights in docs/kafka.md', () => {
     [['topic', 'Write'], 'Write or Describe on'],
     [['group', 'Read'], 'Read on groups whose names begin with that of KAFKA_GROUP_ID'],
     [['transactional', 'Write'], 'Write and Describe on transactional ids'],
-  ] as const)('are needed: without %j the bridge is not ready, and names it', async (left, why) => {
+  ] as const)('are needed: without %j the bridge is unready and names it', async (left, why) => {
     const [resource, operation] = left;
     const isLeft = (right: Right): boolean => right[0] === resource && right[1] === operation;
     const isImplied = (right: Right): boolean => right[0] === resource && right[1] === 'Describe';
@@ -160,7 +160,7 @@ describe('the rights in docs/kafka.md', () => {
     await untilUnreadyBecause(await startWith(others), why);
   });
 
-  /** All rights but that one, of one topic. */
+  /** Grants all rights except one on one topic. */
   const grantAllBut = (operation: Right[1], name: string): Promise<unknown> => {
     const denied = {
       ...{ ...aclOf(['topic', operation]), resourceName: `${topicPrefix}${name}` },
@@ -174,7 +174,7 @@ describe('the rights in docs/kafka.md', () => {
   it.each([
     ['an input', TOPICS.workOrderLists],
     ['receipts', INTERNAL_TOPICS.ingestReceipts],
-  ])('are named to senders of ingest: Write on %s is missing', async (_, name) => {
+  ])('are named to senders of ingest when Write on %s is missing', async (_, name) => {
     await grantAllBut('Write', name);
     const ingest = await RunningIngest.start(topicPrefix, login());
     try {
@@ -189,7 +189,7 @@ describe('the rights in docs/kafka.md', () => {
     }
   });
 
-  it('are named by a terminal that may not read one of its topics, for as long as it is so', async () => {
+  it('are named by a terminal as long as it may not read one of its topics', async () => {
     await grantAllBut('Read', TOPICS.downtimeReasons);
     const terminal = await RunningTerminal.start(topicPrefix, login());
     try {
@@ -210,7 +210,7 @@ describe('the rights in docs/kafka.md', () => {
     { right: 'Read', when: 'while it runs', order: '4712', startTime: 1_763_690_000 },
     { right: 'Describe', when: 'while it runs', order: '4713', startTime: 1_763_700_000 },
     { right: 'Describe', when: 'since before the start', order: '4714', startTime: 1_763_710_000 },
-  ] as const)('$right of one input is missing $when: it waits alone', async (row) => {
+  ] as const)('stop only their own input: $right is missing $when', async (row) => {
     const { right, when, order, startTime } = row;
     const unreadable = `${topicPrefix}${TOPICS.downtimeReasons}`;
     const denied = {

@@ -20,7 +20,7 @@ import {
 } from '../support/tls/token-server.js';
 
 const TOKEN_LIFE_SECONDS = 10;
-/** Shorter than what kafkajs takes for the end of a session. */
+/** Less than kafkajs assumes for the end of a session. */
 const MAX_REAUTH_MS = 5000;
 
 describe('logins to Kafka that end or change while the bridge runs', () => {
@@ -52,7 +52,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     return (running = new AppProcess('bridge', { ...common, LOG_LEVEL: 'trace', ...env }));
   };
 
-  /** A new list is sent over the plain port, and arrives at the machine. */
+  /** Sends a new list over the plain port, and waits until the machine has it. */
   const delivers = async (): Promise<void> => {
     lists += 1;
     const workingOrders = [`order-${lists}`];
@@ -80,7 +80,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     expect(await bridge.exitCode()).toBe(0);
   };
 
-  /** Each with `..data` as a link to a folder, which is what a new version switches, as Kubernetes mounts secrets. */
+  /** Files under a link `..data` to a folder, which each new version switches, as in secrets of Kubernetes. */
   const mounted = (name: string) => {
     const dir = join(folder, name);
     let versions = 0;
@@ -122,13 +122,13 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await delivers();
     const lives = (realEpochMs() - startedMs) / (1000 * TOKEN_LIFE_SECONDS);
     expect(tokens.issued.length - issuedBefore).toBeLessThanOrEqual(Math.ceil(lives * 2));
-    // the consumer has not been replaced meanwhile
+    // the bridge has not replaced the consumer meanwhile
     expect(timesSaid(bridge, 'KafkaJSConnectionClosedError')).toBe(0);
     for (const token of tokens.issued) expect(bridge.output).not.toContain(token);
     await endsWell(bridge);
   });
 
-  it('go on once the OAuth server is back, and say meanwhile that it has no token', async () => {
+  it('continue once the OAuth server is back, and report the missing token meanwhile', async () => {
     const bridge = start(byToken());
     const url = await bridge.ready();
     tokens.fault = 503;
@@ -143,7 +143,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await endsWell(bridge);
   });
 
-  it('take the secret of the OAuth client from its file', async () => {
+  it('use the secret of the OAuth client in its file', async () => {
     const secrets = mounted('client');
     await secrets.write({ secret: `${CLIENT_SECRET}\n` });
     const bridge = start(
@@ -163,7 +163,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await endsWell(bridge);
   });
 
-  it('say that a broker refuses a token, to the bridge and to a command', async () => {
+  it('report a refused token in the bridge and in a command', async () => {
     tokens.isForging = true;
     const bridge = start(byToken());
     await untilUnreadyBecause(await bridge.url(), 'the broker refuses the token');
@@ -182,7 +182,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await endsWell(bridge);
   });
 
-  it('are made again before the broker ends them, however short it lets them be', async () => {
+  it('are renewed before the broker ends them, however short its limit', async () => {
     const bridge = start({ ...secured.passwordLogin, KAFKA_SASL_MECHANISM: 'scram-sha-256' });
     const url = await bridge.ready();
     const startedMs = realEpochMs();
@@ -196,7 +196,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await endsWell(bridge);
   });
 
-  it('take a password from its file as it is when they are made', async () => {
+  it('use the current password of its file', async () => {
     const secrets = mounted('login');
     await secrets.write({ password: PASSWORD });
     const bridge = start({
@@ -225,7 +225,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await endsWell(bridge);
   });
 
-  it('take certificate, key and authority from their files, and only those that belong together', async () => {
+  it('use certificate, key and authority in their files, and only matching ones', async () => {
     const files = mounted('tls');
     const identify = (authority: Authority) => authority.identify({ name: 'bridge' });
     const old = identify(secured.authority);
@@ -240,7 +240,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const url = await bridge.ready();
     const authority = new Authority('Next CA');
     const next = identify(authority);
-    // half of it: the broker is restarted with what it had, and so the bridge must go on
+    // half of it: the broker restarts with the old ones, so the bridge must keep them
     await files.write({ ...first, cert: next.certificate });
     await restartBroker();
     await untilReady(url);

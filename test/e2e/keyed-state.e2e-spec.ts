@@ -20,7 +20,7 @@ interface Counted {
   count: number;
 }
 
-/** The smallest Kafka takes. */
+/** The minimum of Kafka. */
 const SEGMENT_BYTES = 1024 * 1024;
 
 /** Nothing here calls the service. */
@@ -127,7 +127,7 @@ describe('keyed state', () => {
     await kafka.close();
   });
 
-  it('is empty at first, remembers across processes, and is shared out by partition', async () => {
+  it('is empty at first, survives processes, and is distributed by partition', async () => {
     const first = join();
     await first.owns([0, 1]);
     const zero = await first.ownedPartition(0);
@@ -172,10 +172,10 @@ describe('keyed state', () => {
     expect((await second.ownedPartition(1)).get('c')).toEqual({ count: 3 });
   });
 
-  it('takes the partition from a writer that has been fenced, and starts from what was committed', async () => {
+  it('revokes the partition of a fenced writer, and restarts from the committed state', async () => {
     const [owner] = members.slice(-1);
     const before = await owner!.ownedPartition(0);
-    // Another process with the same transactional id is what a paused and forgotten owner meets.
+    // A paused and expired owner meets another process with the same transactional id.
     const intruder = createKafka(
       loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }),
     ).producer({
@@ -198,7 +198,7 @@ describe('keyed state', () => {
     expect(after.get('a')).toEqual({ count: 3 });
   });
 
-  it('is owned anew after something that cannot be written', async () => {
+  it('is acquired again after a value that cannot be written', async () => {
     const [owner] = members.slice(-1);
     const before = await owner!.ownedPartition(0);
     const unwritable = { count: 1n } as unknown as Counted;
@@ -208,7 +208,7 @@ describe('keyed state', () => {
     expect(after.get('a')).toEqual({ count: 3 });
   });
 
-  it('says why it is not written, and is written once that is mended', async () => {
+  it('reports why a write fails, and is written after the repair', async () => {
     const refusing = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const [counts, events] = ['counts', 'events'].map((name) => `${refusing.topicPrefix}${name}`);
     const member = new Member(refusing.topicPrefix, counts!, 1);
@@ -241,7 +241,7 @@ describe('keyed state', () => {
     await refusing.close();
   });
 
-  describe('whose keys are shared out by their hash', () => {
+  describe('with keys distributed by their hash', () => {
     const hashed = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const name = 'machine-bridge.counts.v1';
     const keys = numbers(20).map((number) => `key-${number}`);
@@ -265,7 +265,7 @@ describe('keyed state', () => {
 
     afterAll(() => hashed.close());
 
-    it('has each where it belongs when there are more partitions', async () => {
+    it('moves each key to its partition when there are more partitions', async () => {
       start();
       await member.owns([0, 1]);
       for (const state of member.owned.values()) {
@@ -284,11 +284,11 @@ describe('keyed state', () => {
       expect(ownKeys().sort()).toEqual([...keys].sort());
     });
 
-    it('waits for nobody when it has been emptied', async () => {
+    it('is owned at once when the topic has been emptied', async () => {
       await member.strategy.close();
-      // as where somebody has made it with a retention
+      // as if it had been created with a retention
       await configure(`${hashed.topicPrefix}${name}`, 'cleanup.policy', 'delete');
-      // refused until the broker goes by that
+      // the broker refuses until it applies the new policy
       await eventually('it is emptied', () => hashed.topics.deleteRecords(name).then(() => true));
       start();
       await member.owns([0, 1, 2, 3, 4]);
@@ -296,11 +296,11 @@ describe('keyed state', () => {
     });
   });
 
-  describe('of whose batches compaction has taken the end, or all', () => {
+  describe('with batches whose end or whole content compaction has removed', () => {
     const compacted = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const name = 'machine-bridge.counts.v1';
     const fullName = `${compacted.topicPrefix}${name}`;
-    // Before anything is fetched in this process, as in the bridge: from then on kafkajs is what it is.
+    // Created before the first fetch of this process, as in the bridge: later changes to kafkajs have no effect.
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
 
     beforeAll(async () => {
@@ -312,9 +312,9 @@ describe('keyed state', () => {
         const producer = await compacted.steadyProducer();
         await producer.send({ topic: fullName, messages });
       };
-      // Kafka keeps the last batch of each producer, whatever is left in it. Here that is the beginning,
+      // Kafka keeps the last batch of each producer, even if it is empty. Here its beginning is left,
       await send({ key: 'kept', value: '{"count":7}' }, ...numbers(50).map(countOfA));
-      // and here nothing: each fills a segment of its own, of which the latest is never compacted.
+      // and here nothing: each fills its own segment, and the latest segment is never compacted.
       for (const count of numbers(5)) await send(countOfA(count, 'x'.repeat(SEGMENT_BYTES - 400)));
       await eventually(
         'the topic begins with batches whose end is missing',

@@ -4,7 +4,7 @@ import { type Plant, startPlant } from '../support/plant.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
 import { header, type TopicReader } from '../support/topic-reader.js';
 
-describe('lists that wait', () => {
+describe('waiting lists', () => {
   let plant: Plant;
   let answers: TopicReader;
 
@@ -35,17 +35,17 @@ describe('lists that wait', () => {
       JSON.stringify(body).includes(`"${order}"`),
     );
 
-  it('share a call, as many machines as it may name', async () => {
+  it('share a call up to its maximum number of machines', async () => {
     const machines = Array.from({ length: 20 }, (_, index) => machine(index + 1));
     await sendLists(...machines.map((machineId): [string, string] => [machineId, 'together']));
     for (const machineId of machines) await plant.sandbox.listBecomes(machineId, ['together']);
     const calls = await callsWith('together');
-    // they may come in several fetches, each with calls of its own
+    // they may arrive in several fetches, each with its own calls
     expect(calls.length).toBeLessThan(machines.length / 2);
     expect(Math.max(...calls.map(({ machineIds }) => machineIds.length))).toBeLessThanOrEqual(20);
   });
 
-  it('give way to a newer one of their machine, which alone is sent', async () => {
+  it('are superseded by a newer one of their machine, which alone is sent', async () => {
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000, count: 1 });
     await sendLists([machine(1), 'first']);
     await eventually(

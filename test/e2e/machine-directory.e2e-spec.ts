@@ -11,7 +11,7 @@ const REASONS = [
   { name: 'Set-up', code: '31' },
 ];
 
-/** What a plant of machines that all operate looks like to `POST /sandbox/timeline`. */
+/** The body of `POST /sandbox/timeline` for a plant whose machines all operate. */
 function plantOf(
   machines: Record<string, { displayName: string; factoryId: string }>,
 ): Record<string, unknown> {
@@ -59,13 +59,13 @@ describe('the machine directory', () => {
 
   afterAll(() => plant.close());
 
-  it('publishes each machine the token may see', async () => {
+  it('publishes each machine that the token may see', async () => {
     const names = { displayName: 'Mill', factoryId: 'F-1', factoryName: 'F-1' };
     await seen(TOPICS.registry, 'M-1', { machineId: 'M-1', ...names });
     await seen(TOPICS.registry, 'M-2', { machineId: 'M-2', ...names, displayName: 'Lathe' });
   });
 
-  it('publishes which reasons may be set for it', async () => {
+  it('publishes the reasons that may be set for it', async () => {
     await seen(TOPICS.classificationReasons, 'M-1', {
       machineId: 'M-1',
       reasons: REASONS,
@@ -73,7 +73,7 @@ describe('the machine directory', () => {
     });
   });
 
-  it('follows machines that appear, change name, move factory or are gone', async () => {
+  it('follows machines that appear, change their name or factory, or are removed', async () => {
     await plant.sandbox.playTimeline(
       plantOf({
         'M-1': { displayName: 'Big mill', factoryId: 'F-2' },
@@ -93,7 +93,7 @@ describe('the machine directory', () => {
     await seen(TOPICS.states, 'M-2', null);
   });
 
-  it('publishes a machine that comes back, and its reasons, as if it were new', async () => {
+  it('publishes a machine that returns, and its reasons, as if it were new', async () => {
     await plant.sandbox.playTimeline(
       plantOf({ 'M-2': { displayName: 'Lathe', factoryId: 'F-1' } }),
     );

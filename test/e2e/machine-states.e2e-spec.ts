@@ -9,7 +9,7 @@ const MINUTE = 60;
 const CLOCK_SPEED = 240;
 const START = Math.floor(realEpochMs() / 1000 / MINUTE) * MINUTE;
 const FIRST_MINUTE = -60;
-/** Half an hour of the test: its script must not end before it does. */
+/** Half an hour of the test: the script must outlast the test. */
 const LAST_MINUTE = 5 * 24 * 60;
 
 type ScriptedState = 'OPERATING' | 'IDLE' | 'OFF' | null;
@@ -20,7 +20,7 @@ interface ScriptedPeriod {
   state: ScriptedState;
 }
 
-/** Goes round `cycle` from an hour before the start to days after it. */
+/** Repeats `cycle` from an hour before the start to days after it. */
 function around(...cycle: [state: ScriptedState, minutes: number][]): ScriptedPeriod[] {
   const periods: ScriptedPeriod[] = [];
   for (let minute = FIRST_MINUTE; minute < LAST_MINUTE;) {
@@ -88,7 +88,7 @@ describe('machine states', () => {
       sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript() },
       env: {
         BRIDGE_FLOWS: 'machine-states',
-        // a second is 240 of the plant: a busy machine would find states stale, and settled
+        // a second is 240 of the plant: on a busy machine states would be stale, and settled
         STALE_AFTER_SECONDS: String(120 * MINUTE),
         SETTLE_SECONDS: String(60 * MINUTE),
       },
@@ -194,7 +194,7 @@ describe('machine states', () => {
     });
   });
 
-  it('goes on after a restart as if there had been none', async () => {
+  it('continues after a restart as if there had been none', async () => {
     const before = {
       steady: changesOf('steady').length,
       flickering: changesOf('flickering').length,
@@ -207,7 +207,7 @@ describe('machine states', () => {
     expectHistoryOf('interrupted');
   });
 
-  it('makes up for what it could not see while the service was away', async () => {
+  it('publishes the missed states after the service was away', async () => {
     await plant.sandbox.setOptions({ clipActivityLog: false });
     const before = changesOf('flickering').length;
     await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });

@@ -15,7 +15,7 @@ const MACHINES = 40;
 const MINUTE = 60;
 const SETTLE_MINUTES = 10;
 
-describe('machines that two processes remember', () => {
+describe('machines in the state of two processes', () => {
   let plant: StatesPlant;
   let bridges: AppProcess[];
 
@@ -50,7 +50,7 @@ describe('machines that two processes remember', () => {
     );
   };
 
-  /** Each of the partitions is owned by one of the two. */
+  /** Waits until one of the two processes owns each of the partitions. */
   const untilWatched = async (partitions: number[]): Promise<void> => {
     await eventually(`machines of partitions ${partitions.join()} are watched`, () =>
       partitions.every((partition) =>
@@ -61,7 +61,7 @@ describe('machines that two processes remember', () => {
     );
   };
 
-  it('go on in one history each when the topic gets more partitions, between runs, and while one is killed', async () => {
+  it('keep one history each when the topic gets more partitions between runs and during a kill', async () => {
     await startTwo();
     await untilAllPublished();
     const watchedSince = plant.clock.nowSeconds();
@@ -69,7 +69,7 @@ describe('machines that two processes remember', () => {
     await plant.kafka.topics.growToPartitions(MEMORY, 6);
     await startTwo();
     await untilWatched([0, 1, 2, 3, 4, 5]);
-    // of which keys also move between partitions that have been there before
+    // keys also move between existing partitions
     await plant.kafka.topics.growToPartitions(MEMORY, 8);
     bridges[0]?.kill('SIGKILL');
     bridges[0] = plant.startBridge();
@@ -102,7 +102,7 @@ describe('the order ledger', () => {
   afterEach(() => plant.close());
 
   it.each(['machine-bridge.relayed-orders.v1', 'machine-bridge.assignment-changes.v1'])(
-    'says so rather than to keep orders twice when %s gets more partitions',
+    'reports it and keeps no order twice when %s gets more partitions',
     async (topic) => {
       await plant.kafka.send(TOPICS.workOrders, {
         key: '4711',

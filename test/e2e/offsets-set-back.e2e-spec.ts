@@ -7,7 +7,7 @@ import type { TopicReader } from '../support/topic-reader.js';
 const DEAD_LETTERS = `${TOPICS.workOrderLists}.dlq`;
 const PUBLISHED = { one: ['M-001 applied'], two: ['M-002 applied', 'M-999 rejected'] };
 
-describe('messages that a bridge has answered', () => {
+describe('messages with outcomes', () => {
   let plant: Plant;
   let outcomes: TopicReader;
 
@@ -32,7 +32,7 @@ describe('messages that a bridge has answered', () => {
 
   afterAll(() => plant.close());
 
-  it('are committed with the outcomes: a reader that sees the offset sees all of them', async () => {
+  it('are committed with their outcomes: a reader of the offset sees all of these', async () => {
     expect(await plant.kafka.topics.count(TOPICS.commandOutcomes)).toBe(3);
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
     await eventually(
@@ -42,7 +42,7 @@ describe('messages that a bridge has answered', () => {
     expect(outcomesByMessage(outcomes)).toEqual(PUBLISHED);
   });
 
-  it('are not answered by the next owner', async () => {
+  it('get no outcomes from the next owner', async () => {
     await plant.restartBridge();
     await send('three', { machineId: 'M-001', workingOrders: ['3'] });
     await untilCommitted();
@@ -54,7 +54,7 @@ describe('messages that a bridge has answered', () => {
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });
 
-  it('are answered again when the offsets of their group were set back by hand', async () => {
+  it('get outcomes again after the offsets of their group are set back by hand', async () => {
     const before = await plant.kafka.topics.count(TOPICS.commandOutcomes);
     await plant.bridge.close();
     await plant.kafka.groups.setBack(plant.groupId, TOPICS.workOrderLists);

@@ -61,7 +61,7 @@ describe('the order ledger', () => {
     );
   };
 
-  it('outlives the process: what it learned before is on the lists after a restart', async () => {
+  it('outlives the process: earlier orders are on the lists after a restart', async () => {
     await send('A', 100, [{ machineId: 'M-001', sequence: 10 }]);
     await send('B', 100, [{ machineId: 'M-001', sequence: 30 }, { machineId: 'M-002' }]);
     await send('Z', 100, [{ machineId: 'M-001' }], { status: 'completed' });

@@ -20,7 +20,7 @@ function loipro(serial: number, machineOf: (index: number) => string): string {
   return `<LOIPRO01>${orders.join('')}</LOIPRO01>`;
 }
 
-describe('orders that come through any partition', () => {
+describe('orders in any partition', () => {
   let plant: Plant;
   let answers: TopicReader;
 
@@ -31,7 +31,7 @@ describe('orders that come through any partition', () => {
 
   afterAll(() => plant.close());
 
-  /** One document of all of them, each on the machine it has there. */
+  /** Sends one document with all orders, each on its machine. */
   const send = (
     id: string,
     partition: number,
@@ -58,7 +58,7 @@ describe('orders that come through any partition', () => {
     expect(answersTo(id)).toEqual(expected);
   };
 
-  it('leave no machine with an old list, and are answered each on its machines', async () => {
+  it('leave no machine with an old list, and get an outcome for each of their machines', async () => {
     await send('first', 0, 100_000, (index) => `M-00${(index % 2) + 1}`);
     await plant.sandbox.listBecomes('M-001', ['A', 'C', 'E']);
     await plant.sandbox.listBecomes('M-002', ['B', 'D', 'F']);
@@ -70,7 +70,7 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-001', ['F']);
     await plant.sandbox.listBecomes('M-002', []);
     await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
-    // each where it was, and where it is
+    // each on its former and its present machine
     await untilAnswered('second', [
       ...['applied A M-001', 'applied A M-003', 'applied B M-002', 'applied B M-003'],
       ...['applied C M-001', 'applied C M-003', 'applied D M-002', 'applied D M-003'],
@@ -78,7 +78,7 @@ describe('orders that come through any partition', () => {
     ]);
   });
 
-  it('are known after a restart, and older documents superseded whichever partition they come through', async () => {
+  it('are known after a restart, and supersede older documents in any partition', async () => {
     await plant.restartBridge();
     await send('late', 1, 100_000, () => 'M-002');
     await untilAnswered(
@@ -88,7 +88,7 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-003', ['A', 'B', 'C', 'D', 'E']);
   });
 
-  it('are rejected once a document, for the machines that do not exist', async () => {
+  it('are rejected once per document, for the machines that do not exist', async () => {
     await send('nowhere', 1, 100_002, (index) => (index < 4 ? `X-${index % 2}` : 'M-004'));
     await plant.sandbox.listBecomes('M-004', ['E', 'F']);
     const deadLetters = await answers.findAtLeast(
@@ -106,7 +106,7 @@ describe('orders that come through any partition', () => {
     ]);
   });
 
-  it('are known there when their topic has grown', async () => {
+  it('are known after their topic has grown', async () => {
     await plant.kafka.topics.growToPartitions(TOPICS.workOrders, 6);
     await plant.restartBridge();
     await send('wide', 5, 100_003, () => 'M-005');
@@ -118,7 +118,7 @@ describe('orders that come through any partition', () => {
     );
   });
 
-  it('are rejected there as well when it has grown while the bridge runs', async () => {
+  it('are rejected in new partitions while the bridge runs', async () => {
     await plant.kafka.topics.growToPartitions(TOPICS.workOrders, 7);
     await plant.sandbox.addFault({
       operation: 'setWorkOrderList',
@@ -136,7 +136,7 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.clearFaults();
   });
 
-  it('leave nothing open behind them', async () => {
+  it('leave nothing uncommitted', async () => {
     const { kafka, groupId } = plant;
     for (const topic of [TOPICS.workOrders, ...QUEUES]) {
       await kafka.groups.untilAllCommitted(groupId, topic);

@@ -20,7 +20,7 @@ describe('a service that fails', () => {
       .filter((record) => header(record, 'ce_subject') === machineId)
       .map((record) => header(record, 'ce_type'));
 
-  it('says once that a list is deferred, and that it is applied when the service is back', async () => {
+  it('causes one deferred outcome, and an applied one when it is back', async () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
     await plant.kafka.sendList('M-002', ['4711']);
     await eventually('the list is deferred', () =>
@@ -35,7 +35,7 @@ describe('a service that fails', () => {
     ]);
   });
 
-  it('has a list deferred once, also when another bridge takes over', async () => {
+  it('causes one deferred outcome even if another bridge takes over', async () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
     const deferred = 'work-order-list.deferred.v1';
     await plant.kafka.sendList('M-003', ['4712']);
@@ -53,7 +53,7 @@ describe('a service that fails', () => {
     expect(outcomesOf('M-003')).toEqual([deferred, 'work-order-list.applied.v1']);
   });
 
-  it('reports how much waits in Kafka, also while it fetches no more', async () => {
+  it('does not distort the reported lag, even while the bridge fetches nothing', async () => {
     const isLag = new RegExp(`input_lag_messages\\{.*${TOPICS.downtimeReasons}`);
     const lag = async (): Promise<number> => {
       const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();

@@ -5,9 +5,9 @@ import { type Plant, startPlant } from '../support/plant.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 const OTHERS = 300;
-/** Of the failing machine, before each message of another. */
+/** Messages of the failing machine before each message of another. */
 const WAITING_EACH = 19;
-/** Turns of them that are sent together. */
+/** Such turns per produce request. */
 const A_REQUEST = 10;
 
 describe('a machine whose calls keep failing', () => {
@@ -26,7 +26,7 @@ describe('a machine whose calls keep failing', () => {
       id.startsWith('other') ? each.map((outcome) => `${id} ${outcome}`) : [],
     );
 
-  it('holds up no other of its partition, while thousands of its messages wait, and after a restart', async () => {
+  it('delays no other of its partition while thousands of its messages wait, even after a restart', async () => {
     const { sandbox, kafka } = plant;
     const operation = 'setMachineClassification';
     await sandbox.addFault({ operation, machineId: 'M-001', status: 503 });

@@ -12,7 +12,7 @@ import { truthOf, untruth } from '../support/states/truth-of.js';
 import { header, messageIdOf, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
-/** A minute of the plant is a second of the test, and so is the interval of polling. */
+/** A minute of the plant takes a second of the test, as does the polling interval. */
 const CLOCK_SPEED = 60;
 const MACHINES = 20;
 /** Longer than a machine may go unanswered before it is lost, and than the shorter states last. */
@@ -40,7 +40,7 @@ interface Flow {
   processes: { process: string; state: string; partitions: Record<string, number[]> }[];
 }
 
-describe('flows that are paused by hand, of two processes', () => {
+describe('flows of two processes that are paused by hand', () => {
   let plant: StatesPlant;
   let outcomes: TopicReader;
   let [first, second]: AppProcess[] = [];
@@ -79,12 +79,12 @@ describe('flows that are paused by hand, of two processes', () => {
     return { status: response.status, details };
   };
 
-  /** Waits until the process goes by the pause; it stays ready. */
+  /** Waits until the process obeys the pause; it stays ready. */
   const untilPaused = async (which: AppProcess | undefined, flow: string): Promise<void> => {
     await eventually(`${flow} is paused, and the bridge is ready`, async () => {
       const { status, details } = await readyOf(which);
       const paused = { status: 'up', message: 'paused by hand: an audit (Ada)' };
-      // what the other process was told just now is read within a second: until then an earlier reason may hold
+      // a process reads the control of the other within a second: until then an earlier reason may apply
       expect([status, details[flow]]).toEqual([200, paused]);
       return true;
     });
@@ -111,7 +111,7 @@ describe('flows that are paused by hand, of two processes', () => {
   const flowsOf = async (which: AppProcess | undefined): Promise<Flow[]> =>
     jsonLines(await command(which, 'flows', '--json'));
 
-  /** A list and a reason for each machine; the reasons are applied when it returns. */
+  /** Sends a list and a reason to each machine; waits for the outcomes of the reasons. */
   const sendRound = async (): Promise<void> => {
     sent += 1;
     const startTime = plant.clock.nowSeconds() - 10 * MINUTE - sent;
@@ -130,7 +130,7 @@ describe('flows that are paused by hand, of two processes', () => {
     );
   };
 
-  /** By message id, what became of messages whose ids begin so; more than one outcome is one too many. */
+  /** Final outcomes by message id, for ids with this prefix; a message must not have more than one. */
   const finalOf = (idPrefix: string): Map<string, string[]> => {
     const final = new Map<string, string[]>();
     for (const record of outcomes.records) {
@@ -162,13 +162,13 @@ describe('flows that are paused by hand, of two processes', () => {
     watchedSince = plant.clock.nowSeconds();
     outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
     await sendRound();
-    // or else a pause could come before their calls
+    // otherwise a pause could precede their calls
     await eventually('the first lists are final', () => finalOf('list-').size === MACHINES);
   });
 
   afterAll(() => plant.close());
 
-  it('are asked for by those who have the token, by a request that says why and by whom', async () => {
+  it('need the token, and a request with a reason and a name', async () => {
     const pause = { reason: 'an audit', by: 'Ada' };
     const asked = async (...args: Parameters<typeof post>): Promise<[number, unknown]> => {
       const { status, answer } = await post(...args);
@@ -212,7 +212,7 @@ describe('flows that are paused by hand, of two processes', () => {
     expect((await readyOf(first)).details['work-orders']).toEqual({ status: 'up' });
   });
 
-  it('begin no call any more in either process, while other flows go on', async () => {
+  it('begin no call in either process, while other flows continue', async () => {
     const paused = await post(first, 'work-orders/pause', { reason: 'a first reason', by: 'Bob' });
     expect(paused).toMatchObject({
       status: 200,
@@ -240,12 +240,12 @@ describe('flows that are paused by hand, of two processes', () => {
     await bridge(second).untilOutputMatches(said, 'it is logged');
   });
 
-  it('are shown over the group, with the share of each process', async () => {
+  it('are shown for the group, with the share of each process', async () => {
     const seen = await eventually(
       'both processes report the pause, and the lists that wait',
       async () => {
         const flows = await flowsOf(first);
-        // the share of a process may be a report from before the lists came
+        // the share of a process may be a report from before the lists arrived
         return (
           flows[0]?.waiting === MACHINES &&
           flows[0].lag === MACHINES &&
@@ -274,7 +274,7 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(shown.stdout).toMatch(/^work-orders +pausedByHand .* an audit \(Ada\)$/m);
   });
 
-  it('stay paused when all processes have been replaced, one of them killed', async () => {
+  it('stay paused after all processes are replaced, one by a kill', async () => {
     const since = await plant.sandbox.newestCall();
     bridge(first).kill('SIGKILL');
     bridge(second).kill('SIGTERM');
@@ -295,7 +295,7 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(finalOf(`list-${sent}-`).size).toBe(0);
   });
 
-  it('send all that has waited once they are resumed, once and in order', async () => {
+  it('send all waiting commands once and in order after they are resumed', async () => {
     const since = await plant.sandbox.newestCall();
     const resumed = await command(second, 'resume', 'work-orders', '--by', 'Eve');
     expect(resumed).toMatchObject({
@@ -312,7 +312,7 @@ describe('flows that are paused by hand, of two processes', () => {
       () => finalOf('list-').size === sent * plant.machineIds.length,
     );
     expect([...finalOf('list-')].filter(([, became]) => became.length !== 1)).toEqual([]);
-    // Of the lists that waited the newest was sent, once a machine.
+    // Each machine got the newest of its waiting lists once.
     const calls = (await plant.sandbox.allCalls(since)).filter(
       ({ operation }) => operation === 'setWorkOrderList',
     );
@@ -328,11 +328,11 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(nothing).toMatchObject({ status: 200, answer: { by: null, before: null } });
   });
 
-  it('go by the latest control, also where an older one is in another partition of the topic', async () => {
+  it('obey the latest control, even if an older one is in another partition of the topic', async () => {
     const pause = (since: number) =>
       JSON.stringify({ paused: true, reason: 'an audit', by: 'Ada', since });
     for (const each of [first, second]) await post(each, 'work-orders/resume');
-    // the second one shows that the first one has been read
+    // the second one's effect shows that the first one was read
     await plant.kafka.send(
       'machine-bridge.flow-controls.v1',
       { partition: 3, key: 'work-orders', value: pause(watchedSince) },
@@ -345,14 +345,14 @@ describe('flows that are paused by hand, of two processes', () => {
     expect((await post(first, 'downtime-reasons/resume')).status).toBe(200);
   });
 
-  it('are not released by an earlier control that is read again together with the latest', async () => {
+  it('are not resumed by an earlier control that is read again with the latest', async () => {
     const control = (paused: boolean, by: string): string => {
       const reason = paused ? 'an audit' : null;
       return JSON.stringify({ paused, reason, by, since: plant.clock.nowSeconds() });
     };
     await post(first, 'downtime-reasons/pause', { reason: 'an audit', by: 'Ada' });
     for (const each of [first, second]) await untilPaused(each, 'downtime-reasons');
-    // in one request they come in one fetch, and the last one shows that they have been read
+    // one request puts them into one fetch, and the last one's effect shows that all were read
     await plant.kafka.send(
       'machine-bridge.flow-controls.v1',
       { partition: 3, key: 'downtime-reasons', value: control(false, 'Bob') },
@@ -369,7 +369,7 @@ describe('flows that are paused by hand, of two processes', () => {
     }
   });
 
-  it('are said to be unknown while their topic is gone, and known again once it is there', async () => {
+  it('are reported as unknown while their topic is missing, and known again afterwards', async () => {
     const topic = 'machine-bridge.flow-controls.v1';
     const from = [first, second].map((each) => [each, bridge(each).output.length] as const);
     const untilLogged = (msg: string): Promise<boolean> =>
@@ -383,10 +383,10 @@ describe('flows that are paused by hand, of two processes', () => {
     await untilLogged('"msg":"flow controls read again"');
   });
 
-  it('poll no machine while states are paused, and miss none of their changes', async () => {
+  it('poll no machine while states are paused, and miss no change', async () => {
     await post(first, 'machine-states/pause', { reason: 'an audit', by: 'Ada' });
     for (const each of [first, second]) await untilPaused(each, 'machine-states');
-    // Polls that were under way have ended when reasons that were sent since have been applied.
+    // Earlier polls have ended when later reasons have been applied.
     await sendRound();
     const since = await plant.sandbox.newestCall();
     await plant.clock.sleepSeconds(PAUSE_MINUTES * MINUTE);

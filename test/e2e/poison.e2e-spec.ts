@@ -9,7 +9,7 @@ import { type PoisonMessage, POISONED_TOPICS } from '../support/poison/poison-me
 import { POISON_CORPUS } from '../support/poison-corpus.js';
 import type { ReadRecord, TopicReader } from '../support/topic-reader.js';
 
-/** Sound messages before each hostile one. */
+/** Valid messages before each hostile one. */
 const LISTS_A_STEP = 10;
 const REASONS_A_STEP = 9;
 
@@ -20,7 +20,7 @@ interface Sent {
   poison: PoisonMessage;
 }
 
-describe('hostile messages among sound ones', () => {
+describe('hostile messages among valid ones', () => {
   const hostile: Sent[] = [];
   let plant: ChaosPlant;
   let bridgeUrl: string;
@@ -68,11 +68,11 @@ describe('hostile messages among sound ones', () => {
   const deadLettersOf = (messageId: string): ReadRecord[] =>
     deadLetters.records.filter(({ headers }) => headers['message-id']?.toString() === messageId);
 
-  it('applies every sound one, in order', async () => {
+  it('let every valid one be applied in order', async () => {
     expect(deliveryFaults(plant.load, await plant.sandbox.allCalls())).toEqual([]);
   });
 
-  it('dead-letters every hostile one, once and byte for byte', () => {
+  it('become dead letters, each once and byte for byte', () => {
     for (const { messageId, key, poison } of hostile) {
       const [deadLetter, ...others] = deadLettersOf(messageId);
       expect([poison.name, deadLetter?.topic, others]).toEqual([
@@ -81,17 +81,17 @@ describe('hostile messages among sound ones', () => {
         [],
       ]);
       expect(deadLetter!.key?.toString()).toBe(key);
-      // Not toEqual: to show the difference of a megabyte takes a test half a minute.
+      // Not toEqual: it takes half a minute to print the difference of a megabyte.
       expect([poison.name, isSame(deadLetter!.value, poison.value)]).toEqual([poison.name, true]);
       for (const [name, value] of Object.entries(poison.headers ?? {})) {
-        // the client of the test reads what every object has of that name before it
+        // kafkajs puts an inherited property of that name before the header
         expect([deadLetter!.headers[name]].flat().at(-1)?.toString()).toBe(value);
       }
       expect(deadLetter!.headers['dlq-code']?.toString()).toBe(poison.expectedCode);
     }
   });
 
-  it('dead-letters nothing else', async () => {
+  it('cause no other dead letter', async () => {
     const counts = Object.values(POISONED_TOPICS).map((topic) =>
       plant.kafka.topics.count(`${topic}.dlq`),
     );
@@ -99,7 +99,7 @@ describe('hostile messages among sound ones', () => {
     expect(sum).toBe(hostile.length);
   });
 
-  it('answers each message once', () => {
+  it('get one outcome each', () => {
     expect(answers.repetitions()).toEqual([]);
     for (const { messageId, poison } of hostile) {
       const types = new Set(answers.finalOf(messageId).map(({ type }) => type));
@@ -108,7 +108,7 @@ describe('hostile messages among sound ones', () => {
     }
   });
 
-  it('is well afterwards', async () => {
+  it('leave the bridge ready', async () => {
     await untilReady(bridgeUrl);
   });
 });

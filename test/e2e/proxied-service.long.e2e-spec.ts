@@ -11,7 +11,7 @@ const SERVICE = 'cloud.test:443';
 const TOKENS = 'login.test:8443';
 const FIRST_ORDER = 4710;
 
-describe('a service that is reached through a proxy', () => {
+describe('a service behind a proxy', () => {
   let service: ServiceBehindTls;
   let tokens: TlsListener;
   let proxy: ConnectProxy;
@@ -46,7 +46,7 @@ describe('a service that is reached through a proxy', () => {
   };
   const applies = (order: string): Promise<void> => service.applies(order);
 
-  it('gets lists through tunnels, each of which carries several calls', async () => {
+  it('gets lists through tunnels that carry several calls each', async () => {
     await service.startBridge().ready();
     const opened = proxy.opened.length;
     for (let list = 0; list < 6; list += 1) await applies(await sendList());
@@ -54,7 +54,7 @@ describe('a service that is reached through a proxy', () => {
     expect(proxy.opened.length - opened).toBeLessThan(6);
   });
 
-  it('gets tokens from an OAuth server that is reached through it as well', async () => {
+  it('gets tokens from an OAuth server behind the same proxy', async () => {
     const before = proxy.opened.length;
     await service
       .startBridge({
@@ -68,7 +68,7 @@ describe('a service that is reached through a proxy', () => {
     expect(proxy.opened.slice(before)).toEqual(expect.arrayContaining([TOKENS, SERVICE]));
   });
 
-  it('has the tunnel reset on which a call is given up', async () => {
+  it('has the tunnel of an abandoned call reset', async () => {
     await service.startBridge().ready();
     await service.sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const before = proxy.ends.length;
@@ -85,7 +85,7 @@ describe('a service that is reached through a proxy', () => {
       /proxy http:\S+ has opened no tunnel to cloud.test:443.*502/,
     ],
     ['does not answer', 'hang', /no answer of the proxy http:\S+ for cloud.test:443 in 4500 ms/],
-  ])('is waited for while the proxy %s', async (_, fault, message) => {
+  ])('is awaited while the proxy %s', async (_, fault, message) => {
     proxy.fault = fault;
     const order = await sendList();
     const url = await service.startBridge().url();
@@ -94,7 +94,7 @@ describe('a service that is reached through a proxy', () => {
     await applies(order);
   });
 
-  it('is waited for while the proxy is down', async () => {
+  it('is awaited while the proxy is down', async () => {
     const bridge = service.startBridge();
     await bridge.ready();
     await applies(await sendList());
@@ -106,7 +106,7 @@ describe('a service that is reached through a proxy', () => {
     await applies(order);
   });
 
-  it('is reached without it where it is excepted', async () => {
+  it('is called directly when it is exempt from the proxy', async () => {
     const before = proxy.asked;
     const order = await sendList();
     const bridge = service.startBridge({ NO_PROXY: 'elsewhere.test, .test' });
@@ -117,7 +117,7 @@ describe('a service that is reached through a proxy', () => {
     expect(proxy.asked).toBe(before);
   });
 
-  it('is checked through it by config check, which shows no login', async () => {
+  it('is checked through the proxy by config check, which shows no login', async () => {
     const before = proxy.opened.length;
     const { env, kafka } = service;
     const { topicPrefix } = kafka;
@@ -128,7 +128,7 @@ describe('a service that is reached through a proxy', () => {
     expect(proxy.opened.length).toBeGreaterThan(before);
   });
 
-  it('has lost no message over it', async () => {
+  it('has lost no message', async () => {
     await service.startBridge().ready();
     const outcomes = await service.kafka.read(TOPICS.commandOutcomes);
     const isFinal = (type: string) => !type.includes('deferred');

@@ -34,7 +34,7 @@ describe('the read API', () => {
     return (await response.json()) as T;
   };
 
-  it('shows of a machine its state, the list last applied and what became of messages, and no more', async () => {
+  it('shows the state, latest list and outcomes of a machine, and nothing else', async () => {
     const machine = await eventually(
       'the list is applied and published, and the state observed',
       async () => {
@@ -56,7 +56,7 @@ describe('the read API', () => {
     expect(keysOf(outcomes[0]?.['source'])).toEqual(['messageId', 'offset', 'partition', 'topic']);
   });
 
-  it('shows what became of messages for a machine that is not listed', async () => {
+  it('shows the outcomes of messages for an unlisted machine', async () => {
     await plant.kafka.sendList('M-999', []);
     const path = `${plant.bridgeUrl}/api/machines/M-999`;
     await eventually('it is listed', async () => (await fetch(path)).status === 200);
@@ -66,7 +66,7 @@ describe('the read API', () => {
     });
   });
 
-  it('says that its answers are data, for nobody to keep or frame', async () => {
+  it('marks its answers as data that may not be cached or framed', async () => {
     const { headers } = await fetch(`${plant.bridgeUrl}/api/machines/M-001`);
     expect(Object.fromEntries(headers)).toMatchObject({
       'cache-control': 'no-store',
@@ -75,18 +75,18 @@ describe('the read API', () => {
     });
   });
 
-  it('does not find a machine that nothing is known of', async () => {
+  it('answers 404 for an unknown machine', async () => {
     const response = await fetch(`${plant.bridgeUrl}/api/machines/M-998`);
     expect(response.status).toBe(404);
   });
 
-  it('lists machines with their states alone', async () => {
+  it('lists machines with their states only', async () => {
     const machines = await get<Answer[]>('/api/machines');
     expect(machines).toHaveLength(12);
     for (const machine of machines) expect(keysOf(machine)).toEqual(MACHINE_KEYS);
   });
 
-  it('shows work centres that no machine is mapped for', async () => {
+  it('shows work centres without a mapped machine', async () => {
     const places = await eventually('the work centre is listed', async () => {
       const unmapped = await get<Answer[]>('/api/equipment/unmapped');
       return unmapped.length > 0 && unmapped;
@@ -135,7 +135,7 @@ describe('the read API', () => {
     const idsOf = ({ outcomes }: Found): unknown[] =>
       outcomes.map(({ source }) => source['messageId']);
 
-    it('by machine, message, and order, in a list with an operation or without', async () => {
+    it('by machine, message and order, with or without operations in the list', async () => {
       const ofMachine = await search('machineId=M-003');
       expect(idsOf(ofMachine)).toEqual(['history-3', 'history-2', 'history-1']);
       expect(ofMachine.cut).toBeNull();
@@ -153,7 +153,7 @@ describe('the read API', () => {
       expect(ofOrder.outcomes).toMatchObject([{ orderId: 'A-1', code: 'unmapped-work-centre' }]);
     });
 
-    it('as many as are asked for, since then, and says where there may be more', async () => {
+    it('up to a limit, since a time, and reports when there may be more', async () => {
       const newest = await search('machineId=M-003&limit=2');
       expect(idsOf(newest)).toEqual(['history-3', 'history-2']);
       expect(newest.cut).toBe('only the newest 2');
@@ -163,7 +163,7 @@ describe('the read API', () => {
         cut: null,
       });
       expect(idsOf(await search(`machineId=M-003&since=${publishedAt - 600}`))).toHaveLength(3);
-      // as somebody types it: a plus is a blank in a query
+      // as typed by a user: a plus is a blank in a query
       expect(idsOf(await search('machineId=M-003&since=2026-01-01T01:00:00+01:00'))).toHaveLength(
         3,
       );
@@ -174,7 +174,7 @@ describe('the read API', () => {
       ['machineId=a&machineId=b', 'machineId may be given once only'],
       ['machineId=a&limit=0', 'limit must lie between 1 and 1000'],
       ['machineId=a&since=noon', expect.stringMatching(/^since /) as string],
-    ])('not for %p', async (query, message) => {
+    ])('but refuses %p', async (query, message) => {
       const response = await fetch(`${plant.bridgeUrl}/api/outcomes?${query}`);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ message });
@@ -190,7 +190,7 @@ describe('the read API', () => {
       });
     });
 
-    it('for the command as well', async () => {
+    it('for the command too', async () => {
       const run = (...args: string[]): Promise<CommandResult> =>
         runCommand(['outcomes', ...args, '--bridge', plant.bridgeUrl], {
           topicPrefix: plant.kafka.topicPrefix,

@@ -15,7 +15,7 @@ const text = ({ value }: StoredRecord): string => value?.toString() ?? '';
 const numbers = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => String(from + index));
 
-describe('reading what a topic holds', () => {
+describe('reading spans of a topic', () => {
   const prefix = uniqueTopicPrefix();
   const settings = loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') });
   const kafka: KafkaClient = createKafka(settings);
@@ -41,10 +41,10 @@ describe('reading what a topic holds', () => {
     return read;
   };
 
-  it('reads every record of every partition, in order, and not what comes afterwards', async () => {
+  it('reads every record of every partition in order, and no later ones', async () => {
     const topic = await createTopic('all', 3);
     const sent = numbers(2500);
-    // A partition of a new topic may not be ready yet: others are written again with it, unless by their sequence.
+    // A partition of a new topic may not be ready: a retry would duplicate records of others without a sequence.
     const producer = await plant.steadyProducer();
     await producer.send({ topic, messages: sent.map((value) => ({ key: value, value })) });
     const spans = await topicSpans(kafka, topic);
@@ -62,7 +62,7 @@ describe('reading what a topic holds', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('reads from the middle to before the end, and passes over what is empty', async () => {
+  it('reads from the middle to before the end, and skips empty spans', async () => {
     const topic = await createTopic('part', 2);
     await plant.send('part', ...numbers(10).map((value) => ({ partition: 1, value })));
     const spans = [
@@ -77,7 +77,7 @@ describe('reading what a topic holds', () => {
     expect(read).toEqual(['3', '4', '5']);
   });
 
-  it('comes to an end where the log ends with transaction markers and aborted records', async () => {
+  it('ends although the log ends with transaction markers and aborted records', async () => {
     const topic = await createTopic('transactions');
     await plant.transact('transactions', 'commit', { value: 'kept' });
     await plant.transact('transactions', 'abort', ...numbers(300).map((value) => ({ value })));
@@ -85,11 +85,11 @@ describe('reading what a topic holds', () => {
     expect((await readAll(topic)).map(text)).toEqual(['kept']);
   });
 
-  it('comes to an end where there is nothing', async () => {
+  it('ends when the topic is empty', async () => {
     expect(await readAll(await createTopic('nothing', 3))).toEqual([]);
   });
 
-  it('ends between two handfuls when it is asked to', async () => {
+  it('ends between two batches when its signal aborts', async () => {
     const topic = await createTopic('stopped');
     await plant.send('stopped', ...numbers(1000).map((value) => ({ value })));
     const stop = new AbortController();
@@ -104,7 +104,7 @@ describe('reading what a topic holds', () => {
     expect(sizes).toEqual([100, 100]);
   });
 
-  it('hands on what the reader of the records throws, at once', async () => {
+  it('rethrows an error of onRecords at once', async () => {
     const topic = await createTopic('failing');
     await plant.send('failing', ...numbers(300).map((value) => ({ value })));
     let calls = 0;
@@ -119,7 +119,7 @@ describe('reading what a topic holds', () => {
     expect(calls).toBe(1);
   });
 
-  it('reads several stretches of one partition, near to one another and far away', async () => {
+  it('reads several spans of one partition, close together and far apart', async () => {
     const topic = await createTopic('stretches');
     const value = 'x'.repeat(1000);
     for (const start of [0, 750, 1500, 2250]) {
@@ -140,7 +140,7 @@ describe('reading what a topic holds', () => {
     expect(read).toEqual(['3', '4', '6', '2500', '2501', '2502', '2999']);
   });
 
-  it('reads single records, each at its place, and nothing of those that are lost', async () => {
+  it('reads single records by their places, and nothing for lost ones', async () => {
     const [kept, cut, gone] = await Promise.all([
       createTopic('kept', 2),
       createTopic('cut'),

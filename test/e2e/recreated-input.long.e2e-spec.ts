@@ -4,7 +4,7 @@ import { outcomesByMessage } from '../support/outcomes-by-message.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
-describe('an input topic that is deleted and created anew while the bridge runs', () => {
+describe('an input topic that is recreated while the bridge runs', () => {
   let plant: Plant;
   let outcomes: TopicReader;
 

@@ -18,7 +18,7 @@ describe('a limit of requests to the service', () => {
 
   afterAll(() => plant.close());
 
-  it('sends the newest list of each machine when a turn comes, of all that wait in one request', async () => {
+  it('sends the newest waiting list of all machines in one request when its turn comes', async () => {
     const outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
     const list = (machineId: string, order: string) => ({
       partition: 0,
@@ -31,7 +31,7 @@ describe('a limit of requests to the service', () => {
     const ended = await outcomes.findAtLeast(lists.length, 'outcome', () => true);
     const types = ended.map((record) => header(record, 'ce_type'));
     const superseded = types.filter((type) => type === 'work-order-list.superseded.v1');
-    // the first one waits for nobody
+    // the first list does not wait
     expect(superseded.length).toBeGreaterThanOrEqual(MACHINES.length - 1);
     const requests = await plant.sandbox.calls('setWorkOrderList');
     expect(requests.length).toBeLessThanOrEqual(3);

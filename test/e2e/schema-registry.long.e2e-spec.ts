@@ -48,15 +48,15 @@ message WorkOrderLists {
 }
 `;
 
-/** Of `erp.WorkOrderList` with its first two fields, as protoc makes it. */
+/** The descriptor of `erp.WorkOrderList` with its first two fields, from protoc. */
 const LIST_DESCRIPTOR =
   'CgpsaXN0LnByb3RvEgNlcnAiOwoNV29ya09yZGVyTGlzdBISCgptYWNoaW5lX2lkGAEgASgJEhYKDndvcmtpbmdfb3' +
   'JkZXJzGAIgAygJYgZwcm90bzM=';
 
-/** The registry is fetched once, which is 140 MB. */
+/** The registry is downloaded once: 140 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
 
-describe('input in the frame of a schema registry', () => {
+describe('input framed for a schema registry', () => {
   let registry: LocalRegistry;
   let way: Way;
   let plant: Plant;
@@ -75,7 +75,7 @@ describe('input in the frame of a schema registry', () => {
     await registry.kill();
   });
 
-  /** As a serializer does it; yields the id. */
+  /** Registers as a serializer does; returns the id. */
   const register = async (subject: string, schema: object): Promise<number> => {
     const answer = await fetch(`${registry.url}/subjects/${subject}/versions`, {
       method: 'POST',
@@ -105,7 +105,7 @@ describe('input in the frame of a schema registry', () => {
     return framed(id, type.toBuffer({ machineId, workingOrders: [order], issuedAt }));
   };
 
-  it('is applied where it is Avro, also after a restart', async () => {
+  it('is applied in Avro, even after a restart', async () => {
     const id = await registerAvro(AVRO_LIST);
     await sendLists({ value: inAvro(id, 'M-001', 'avro'), partition: 0 });
     await plant.sandbox.listBecomes('M-001', ['avro']);
@@ -117,7 +117,7 @@ describe('input in the frame of a schema registry', () => {
   const outcomeOf = async (messageId: string): Promise<Record<string, unknown>> =>
     json(await published.outcomeOf(messageId));
 
-  it('is applied where it is Protobuf, with schemas that it refers to', async () => {
+  it('is applied in Protobuf, with referenced schemas', async () => {
     await register('list.proto', { schemaType: 'PROTOBUF', schema: PROTO_LIST });
     const id = await register('WorkOrderLists-value', {
       schemaType: 'PROTOBUF',
@@ -144,7 +144,7 @@ describe('input in the frame of a schema registry', () => {
     await plant.sandbox.listBecomes('M-003', []);
   });
 
-  it('is applied where it is Protobuf by a descriptor, as the registry keeps it', async () => {
+  it('is applied in Protobuf with a descriptor as its schema', async () => {
     const schema = { schemaType: 'PROTOBUF', schema: LIST_DESCRIPTOR };
     const id = await register('Descriptor-value', schema);
     const kept = await fetch(`${registry.url}/schemas/ids/${id}`);
@@ -159,7 +159,7 @@ describe('input in the frame of a schema registry', () => {
     await plant.sandbox.listBecomes('M-004', ['descriptor']);
   });
 
-  it('is rejected as it came where the registry has no such schema', async () => {
+  it('is rejected unchanged when the registry does not have its schema', async () => {
     const value = inAvro(99_999, 'M-005', 'unknown');
     await sendLists({ value, partition: 0, id: 'unknown-schema' });
     const why = 'schema id 99999, cannot be used: the registry has none (HTTP 404 (40403))';
@@ -175,9 +175,9 @@ describe('input in the frame of a schema registry', () => {
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
   });
 
-  it('waits in its order while the registry is away, and nothing else does', async () => {
+  it('waits in order while the registry is away, and delays nothing else', async () => {
     const id = await registerAvro(AVRO_LIST);
-    // what the bridge has read of it before is gone
+    // the bridge forgets the schemas that it has read
     await plant.restartBridge();
     way.cut();
     await registry.kill();
@@ -196,7 +196,7 @@ describe('input in the frame of a schema registry', () => {
     await eventually('it is tried again', async () => (await metric('unavailable')) >= 3);
 
     await registry.restart();
-    // its ids begin anew, and this one was the first
+    // its ids restart, and this one was the first
     expect(await registerAvro(AVRO_LIST)).toBe(id);
     way.restore();
     await plant.sandbox.listBecomes('M-007', ['second']);
@@ -218,7 +218,7 @@ describe('input in the frame of a schema registry', () => {
   };
 });
 
-describe('outputs in the frame of a schema registry', () => {
+describe('outputs framed for a schema registry', () => {
   const OUTPUTS = [TOPICS.stateChanges, TOPICS.states, TOPICS.commandOutcomes];
   let registry: LocalRegistry;
   let plant: Plant;
@@ -264,7 +264,7 @@ describe('outputs in the frame of a schema registry', () => {
   const command = (...args: string[]) =>
     runCommand(args, { topicPrefix: plant.kafka.topicPrefix, env: settings() });
 
-  /** As a deserializer does it: by the schema that the registry has of the id. */
+  /** Validates as a deserializer does: with the schema that the registry has for the id. */
   const expectFramed = async (records: readonly ReadRecord[]): Promise<void> => {
     const validators = new Map<number, ValidateFunction>();
     for (const { topic, value } of records) {
@@ -288,7 +288,7 @@ describe('outputs in the frame of a schema registry', () => {
     }
   };
 
-  it('have the id that the registry has given their schema, and are of it', async () => {
+  it('have the id of their schema in the registry, and conform to it', async () => {
     await sendList('M-001', 'framed');
     const outcome = await published.outcomeOf('framed');
     await sendList('no such machine', 'refused');
@@ -328,7 +328,7 @@ describe('outputs in the frame of a schema registry', () => {
       await terminal.ready();
       await eventually('the terminal has states and orders', async () => {
         const text = await (await terminal.request('GET', '/api/machines/M-001')).text();
-        // which of them depends on the time of day
+        // the state depends on the time of day
         return /"state":"(OPERATING|IDLE|OFF)"/.test(text) && text.includes('"framed"');
       });
     } finally {
@@ -336,7 +336,7 @@ describe('outputs in the frame of a schema registry', () => {
     }
   });
 
-  it('wait for a registry that refuses their schema until it takes it', async () => {
+  it('wait while the registry refuses their schema', async () => {
     await registry.restart();
     const subject = subjectOf(TOPICS.commandOutcomes);
     const other = { type: 'object', properties: { code: { type: 'boolean' } } };
@@ -366,7 +366,7 @@ function framed(id: number, payload: Uint8Array): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** The way to the registry, which may be cut. */
+/** A relay to the registry that the test can cut. */
 class Way {
   private isCut = false;
   private readonly sockets = new Set<Socket>();

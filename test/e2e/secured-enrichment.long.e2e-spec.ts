@@ -61,7 +61,7 @@ describe('an ERP with a certificate of a private authority', () => {
     await erp.close();
   });
 
-  /** Has a rule ask for an order of its own; returns the order. */
+  /** Makes a rule request a new order; returns the order. */
   const sendEvent = async (rule: string): Promise<string> => {
     const order = `${rule}-${(sent += 1)}`;
     erp.orders.set(order, { machineId: MACHINE });
@@ -84,12 +84,12 @@ describe('an ERP with a certificate of a private authority', () => {
   const waits = (rule: string, why: string): Promise<string> =>
     untilUnreadyBecause(plant.bridgeUrl, new RegExp(`enrichment ${rule}: [^;"]*(${why})`));
 
-  it('is asked where its authority is that of caFile, on loopback without the proxy', async () => {
+  it('gets requests if caFile has its authority, on loopback without the proxy', async () => {
     await reaches(await sendEvent('direct'));
     expect(proxy.asked).toBe(0);
   });
 
-  it('is asked through tunnels of the proxy, each of which carries several GETs', async () => {
+  it('gets requests through tunnels of the proxy that carry several GETs each', async () => {
     const orders = [];
     for (let order = 0; order < 6; order += 1) {
       orders.push(await sendEvent('proxied'));
@@ -99,7 +99,7 @@ describe('an ERP with a certificate of a private authority', () => {
     expect(proxy.opened.length).toBeLessThan(orders.length);
   });
 
-  it('is asked with a token of its own server, which has the same authority', async () => {
+  it('gets requests with a token of its own server, which has the same authority', async () => {
     erp.faults.set('token', (request, response) => {
       const isRight = request.headers.authorization === `Basic ${btoa(`bridge:${SECRET}`)}`;
       response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
@@ -112,8 +112,8 @@ describe('an ERP with a certificate of a private authority', () => {
     expect(proxy.opened).toContain(LOGIN);
   });
 
-  it('is waited for while the proxy does not accept the login, which is not shown', async () => {
-    // tunnels that are open already go on
+  it('is awaited while the proxy rejects the login, which is not shown', async () => {
+    // open tunnels would continue
     await proxy.stop();
     await proxy.start();
     proxy.fault = 407;
@@ -124,7 +124,7 @@ describe('an ERP with a certificate of a private authority', () => {
     await reaches(order);
   });
 
-  it('is not asked through the proxy where the host or the rule is excepted', async () => {
+  it('gets no requests through the proxy if the host or the rule is exempt', async () => {
     const before = proxy.asked;
     const rules = ['excepted', 'unproxied'];
     await Promise.all(rules.map(sendEvent));
@@ -132,13 +132,13 @@ describe('an ERP with a certificate of a private authority', () => {
     expect(proxy.asked).toBe(before);
   });
 
-  it('is not asked, and the certificate named, where its authority is not trusted', async () => {
+  it('gets no requests if its authority is not trusted, and its certificate is reported', async () => {
     const order = await sendEvent('untrusted');
     await waits('untrusted', 'certificate');
     expect(erp.askedFor(order)).toBe(0);
   });
 
-  it('is asked by config check in the same ways, which says what is wrong with each', async () => {
+  it('gets the same requests from config check, which reports the fault of each', async () => {
     const checked = await runCommand(['config', 'check', '--json'], {
       topicPrefix: plant.kafka.topicPrefix,
       env: {

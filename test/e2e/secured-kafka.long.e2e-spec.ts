@@ -21,15 +21,15 @@ import {
 const WRONG_PASSWORD = 'hunter3-of-another';
 const SECRETS = [PASSWORD, WRONG_PASSWORD].flatMap((password) => [
   password,
-  // as PLAIN sends it
+  // the form that PLAIN sends
   Buffer.from(`\0${USER}\0${password}`).toString('base64'),
 ]);
 
-describe('a Kafka that asks for TLS and logins', () => {
+describe('a Kafka that requires TLS and logins', () => {
   const topicPrefix = uniqueTopicPrefix();
   let secured: SecuredKafka;
   let sandbox: RunningSandbox;
-  /** On the plain port. */
+  /** A client of the plain port. */
   let kafka: TestKafka;
   let published: TopicReader;
   let running: AppProcess | undefined;
@@ -62,7 +62,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     await secured.broker.kill();
   });
 
-  /** A client's certificate and key, as the settings name them. */
+  /** Writes a client's certificate and key; returns their settings. */
   const clientFiles = async (name: string, authority: Authority): Promise<Environment> => {
     const { certificate, key } = authority.identify({ name });
     return {
@@ -71,10 +71,10 @@ describe('a Kafka that asks for TLS and logins', () => {
     };
   };
 
-  /** Over TLS with a user and a password. */
+  /** Settings for TLS with a user and a password. */
   const byLogin = (env: Environment = {}): Environment => ({ ...secured.passwordLogin, ...env });
 
-  /** With a user and a password, and no TLS. */
+  /** Settings with a user and a password, without TLS. */
   const unencrypted = (mechanism: string): Environment =>
     byLogin({
       KAFKA_BROKERS: secured.addresses.unencrypted,
@@ -83,7 +83,7 @@ describe('a Kafka that asks for TLS and logins', () => {
       KAFKA_SASL_MECHANISM: mechanism,
     });
 
-  /** Over TLS with a certificate. */
+  /** Settings for TLS with a certificate. */
   const byCertificate = (env: Environment = {}): Environment => ({
     KAFKA_BROKERS: secured.addresses.mutual,
     KAFKA_SSL: 'true',
@@ -106,7 +106,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     return command(env, 'send', file);
   };
 
-  /** All that somebody could see of a bridge that runs. */
+  /** All visible output of a running bridge. */
   const allOutputOf = async (bridge: AppProcess): Promise<string> => {
     const url = await bridge.url();
     const paths = ['/health/ready', '/health/live', '/metrics', '/api/machines'];
@@ -125,7 +125,7 @@ describe('a Kafka that asks for TLS and logins', () => {
       (record) => header(record, 'ce_subject') === machineId && header(record, 'ce_type') === type,
     );
 
-  it('is served like any other: lists, reasons, outcomes and states, whichever the login', async () => {
+  it('carries lists, reasons, outcomes and states with every kind of login', async () => {
     const bridge = start(
       byLogin({ KAFKA_SASL_PASSWORD: '', KAFKA_SASL_PASSWORD_FILE: files.password }),
     );
@@ -142,14 +142,14 @@ describe('a Kafka that asks for TLS and logins', () => {
     await outcomeOf('M-001', 'work-order-list.applied.v1');
     await outcomeOf('M-002', 'downtime-reason.applied.v1');
     expect((await sandbox.control.machine('M-002')).classifications).toHaveLength(1);
-    // published in a transaction, and read by a client that is shown committed ones alone
+    // published in a transaction, and read by a client that sees only committed records
     await outcomeOf('M-003', 'machine.state.changed.v1');
     expectNoSecret(await allOutputOf(bridge));
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
   });
 
-  it('is served with a certificate in place of a login, dead letters and their replay included', async () => {
+  it('accepts a certificate instead of a login, also for dead letters and their replay', async () => {
     const bridge = start(byCertificate());
     await bridge.ready();
     await kafka.sendList('nobody', ['4713']);
@@ -168,7 +168,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     expectNoSecret(await allOutputOf(bridge));
   });
 
-  describe('shows a command which setting is at fault', () => {
+  describe('makes a command name the wrong setting', () => {
     const none = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' };
     const wrong = { KAFKA_SASL_PASSWORD: WRONG_PASSWORD };
     const renamed = (address: string): Environment => ({
@@ -177,13 +177,13 @@ describe('a Kafka that asks for TLS and logins', () => {
       ),
     });
     const faults: Record<string, [settings: () => Environment, says: string]> = {
-      'a password that is wrong': [() => byLogin(wrong), 'KAFKA_SASL_PASSWORD is wrong'],
-      'a password that is wrong and sent as it is': [
+      'a wrong password': [() => byLogin(wrong), 'KAFKA_SASL_PASSWORD is wrong'],
+      'a wrong password with the mechanism plain': [
         () => byLogin({ ...wrong, KAFKA_SASL_MECHANISM: 'plain' }),
         'KAFKA_SASL_PASSWORD is wrong',
       ],
-      'a login that is missing': [() => byLogin(none), 'KAFKA_SASL_MECHANISM'],
-      'a login that nobody asks for': [
+      'a missing login': [() => byLogin(none), 'KAFKA_SASL_MECHANISM'],
+      'a login that the port does not request': [
         () => byLogin(byCertificate()),
         'unset the KAFKA_SASL_… settings',
       ],
@@ -191,11 +191,11 @@ describe('a Kafka that asks for TLS and logins', () => {
         () => unencrypted('scram-sha-512'),
         'does not offer what KAFKA_SASL_MECHANISM names',
       ],
-      'TLS that is missing': [
+      'missing TLS': [
         () => byLogin({ KAFKA_SSL: 'false', KAFKA_SSL_CA_FILE: '' }),
         'its port expects another KAFKA_SSL',
       ],
-      'TLS where there is none': [
+      'TLS on a port without TLS': [
         () => byLogin({ KAFKA_BROKERS: secured.broker.brokers }),
         'no TLS could be agreed on',
       ],
@@ -203,7 +203,7 @@ describe('a Kafka that asks for TLS and logins', () => {
         () => byLogin({ KAFKA_SSL_CA_FILE: files.foreignCa }),
         'KAFKA_SSL_CA_FILE must hold',
       ],
-      'an authority that is missing': [
+      'a missing authority': [
         () => byLogin({ KAFKA_SSL_CA_FILE: '' }),
         'KAFKA_SSL_CA_FILE must hold',
       ],
@@ -215,22 +215,22 @@ describe('a Kafka that asks for TLS and logins', () => {
         () => byCertificate(renamed(secured.addresses.mutual)),
         'certificate is for other hosts: KAFKA_BROKERS',
       ],
-      'a certificate of the broker that has ended': [
+      'an expired certificate of the broker': [
         () => byCertificate({ KAFKA_BROKERS: secured.addresses.expired }),
         'is not valid at this time',
       ],
-      'a certificate of its own that is missing': [
+      'a missing client certificate': [
         () => byCertificate({ KAFKA_SSL_CERT_FILE: '', KAFKA_SSL_KEY_FILE: '' }),
         'asks for a certificate',
       ],
-      'a certificate of its own from elsewhere': [
+      'a client certificate of a foreign authority': [
         () => byCertificate(files.foreignClient),
         'does not accept this one: see KAFKA_SSL_CERT_FILE',
       ],
     };
     const results = new Map<string, CommandResult>();
 
-    // Each of them spends its time waiting for the last of some tries: all at once.
+    // Each command mostly waits for the last of its retries, so all run at once.
     beforeAll(async () => {
       const commands = Object.entries(faults).map(async ([fault, [settings]]) => {
         results.set(fault, await command(settings(), 'dlq', 'list'));
@@ -247,7 +247,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     });
   });
 
-  it('does not let a file wait for a login that is refused', async () => {
+  it('makes send fail at once with a refused login', async () => {
     const wrong = byLogin({ KAFKA_SASL_PASSWORD: WRONG_PASSWORD });
     const sent = await sendFile(wrong, { machineId: 'M-001', workingOrders: [] });
     expect(sent).toMatchObject({ exitCode: 1, stdout: '' });
@@ -266,24 +266,27 @@ describe('a Kafka that asks for TLS and logins', () => {
       'KAFKA_SSL_CA_FILE must hold',
       () => byLogin({ KAFKA_SSL_CA_FILE: files.foreignCa }),
     ],
-  ])('is waited for with %s, which ready and log report, without a secret', async (...of) => {
-    const [, says, settings] = of;
-    const bridge = start(settings());
-    const url = await bridge.url();
-    expect(await untilUnreadyBecause(url, says)).toContain('the topics cannot be prepared');
-    expect((await fetch(`${url}/health/live`)).status).toBe(200);
-    // what a process writes may arrive behind what it answers
-    const line = await eventually('the log says that the bridge has not started', () =>
-      bridge.output.split('\n').find((each) => each.includes('not started yet')),
-    );
-    expect(line).toContain(says);
-    expectNoSecret(await allOutputOf(bridge));
-    bridge.kill('SIGTERM');
-    expect(await bridge.exitCode()).toBe(0);
-  });
+  ])(
+    'is awaited with %s, which /health/ready and the log report without a secret',
+    async (...of) => {
+      const [, says, settings] = of;
+      const bridge = start(settings());
+      const url = await bridge.url();
+      expect(await untilUnreadyBecause(url, says)).toContain('the topics cannot be prepared');
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+      // output of a process may arrive after its answer
+      const line = await eventually('the log says that the bridge has not started', () =>
+        bridge.output.split('\n').find((each) => each.includes('not started yet')),
+      );
+      expect(line).toContain(says);
+      expectNoSecret(await allOutputOf(bridge));
+      bridge.kill('SIGTERM');
+      expect(await bridge.exitCode()).toBe(0);
+    },
+  );
 
-  it('is waited for as well when it shows another certificate from one day to the next', async () => {
-    // A reader would outlive the broker, and go on looking for it after the test.
+  it('is awaited too when it suddenly presents another certificate', async () => {
+    // A reader would outlive the broker, and still look for it after the test.
     await kafka.close();
     const bridge = start(byLogin());
     const url = await bridge.ready();

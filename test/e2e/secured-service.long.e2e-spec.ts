@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.js';
 import { startEndlessAnswers } from '../support/tls/endless-answers.js';
 import { ServiceBehindTls } from '../support/tls/service-behind-tls.js';
 
-describe('a service that is reached by TLS', () => {
+describe('a service behind TLS', () => {
   let service: ServiceBehindTls;
 
   beforeAll(async () => {
@@ -14,13 +14,13 @@ describe('a service that is reached by TLS', () => {
 
   afterAll(() => service.close());
 
-  it('gets lists where the authority of its certificate is trusted', async () => {
+  it('gets lists if the authority of its certificate is trusted', async () => {
     await service.startBridge().ready();
     await service.sendList('4711');
     await service.applies('4711');
   });
 
-  it('has the connection reset on which a call is given up', async () => {
+  it('has the connection of an abandoned call reset', async () => {
     await service.startBridge().ready();
     await service.sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const before = service.gateway.ends.length;
@@ -31,7 +31,7 @@ describe('a service that is reached by TLS', () => {
     await service.applies('4712');
   });
 
-  it('may leave answers without their end, again and again: each call gives its connection back', async () => {
+  it('may repeatedly leave answers unfinished: each call releases its connection', async () => {
     const answers = await startEndlessAnswers(service.identity);
     await service.sendList('4713');
     service.startBridge({ MACHINE_CLOUD_BASE_URL: answers.url });
@@ -39,7 +39,7 @@ describe('a service that is reached by TLS', () => {
     await answers.close();
   });
 
-  it('is reported by the fault of its certificate where that is not trusted', async () => {
+  it('is reported with the fault of an untrusted certificate', async () => {
     await service.sendList('4714');
     const url = await service.startBridge({ NODE_EXTRA_CA_CERTS: '' }).url();
     await untilUnreadyBecause(url, /certificate.*: see NODE_EXTRA_CA_CERTS"/);

@@ -30,13 +30,13 @@ describe('npm run send', () => {
     return (await run(process.execPath, command, { env })).stdout;
   };
 
-  it('puts an SAP order on its topic, where the bridge turns it into a list', async () => {
+  it('sends an SAP order to its topic, and the bridge turns it into a list', async () => {
     const output = await send('demo/sap-loipro05-order-1895938.xml');
     expect(output).toContain('erp.work-orders.v1, key 1895938');
     await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
   });
 
-  it('distinguishes lists and reasons and sends several files at once', async () => {
+  it('distinguishes lists and reasons, and sends several files at once', async () => {
     const list = temporaryFile('list.json', { machineId: 'M-002', workingOrders: ['A-17'] });
     const startTime = plant.clock.nowSeconds() - 600;
     const reason = temporaryFile('reason.json', { machineId: 'M-002', reasonId: '11', startTime });
@@ -50,7 +50,7 @@ describe('npm run send', () => {
     );
   });
 
-  it('sends the rest where nobody reads its output', async () => {
+  it('sends the remaining files when its output is closed', async () => {
     const files = ['M-004', 'M-005', 'M-006'].map((machineId) =>
       temporaryFile(`${machineId}.json`, { machineId, workingOrders: ['A-18'] }),
     );
@@ -60,30 +60,30 @@ describe('npm run send', () => {
     await plant.sandbox.listBecomes('M-006', ['A-18']);
   });
 
-  it('lets no key steer the terminal', async () => {
+  it('escapes control characters of a key', async () => {
     const list = temporaryFile('red.json', { machineId: '\u001b[31mM', workingOrders: [] });
     expect(await send(list)).toContain('key \\u001b[31mM,');
   });
 
-  it('finds a file from where npm was called', async () => {
+  it('finds a file relative to the directory of the npm call', async () => {
     const path = temporaryFile('from-here.json', { machineId: 'M-003', workingOrders: ['A-19'] });
     const output = await sendFrom({ INIT_CWD: dirname(path) }, './from-here.json');
     expect(output).toContain('./from-here.json → ');
     await plant.sandbox.listBecomes('M-003', ['A-19']);
   });
 
-  it('keeps the key of a document that it knows where --topic names the topic', async () => {
+  it('keeps the key of a known document when --topic names its topic', async () => {
     const list = temporaryFile('named.json', { machineId: 'M-002', workingOrders: ['A-20'] });
     const unknown = temporaryFile('unknown.json', { hello: 'world' });
     const topic = ['--topic', 'erp.work-order-lists.v1'];
     expect(await send(list, unknown, ...topic)).toMatch(/, key M-002, .*\n.*, key \(none\), /);
-    // a list by its looks, which the mapping of another topic may have its own use for
+    // it looks like a list, but the mapping of another topic may use it differently
     expect(await send(list, '--topic', 'mes.downtime-reasons.v1')).toContain('(none)');
     expect(await send(list, ...topic, '--key', 'own')).toContain(', key own, ');
     await plant.sandbox.listBecomes('M-002', ['A-20']);
   });
 
-  it('says what is wrong with a document it does not know, and how it is used', async () => {
+  it('reports the fault of an unknown document, and prints its usage', async () => {
     const unknown = temporaryFile('unknown.json', { hello: 'world' });
     await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /unknown.json: orderId/ });
     await expect(send('/dev/zero')).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('npm run send', () => {
     expect(await send('--help')).toContain('npm run send');
   });
 
-  it('ends where there is no such topic, and says what it may be called', async () => {
+  it('fails when the topic does not exist, and names KAFKA_TOPIC_PREFIX', async () => {
     const list = temporaryFile('of-another.json', { machineId: 'M-002', workingOrders: [] });
     await expect(sendFrom({ KAFKA_TOPIC_PREFIX: 'none.' }, list)).rejects.toMatchObject({
       code: 1,

@@ -26,7 +26,7 @@ describe('a Kafka that falls silent', () => {
     });
   };
 
-  it('is given up, and joined anew when it answers again', async () => {
+  it('loses the bridge, which rejoins when it answers again', async () => {
     broker.freeze();
     try {
       await untilUnready(plant.bridgeUrl, 'kafka');

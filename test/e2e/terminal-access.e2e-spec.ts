@@ -17,7 +17,7 @@ const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', {
   [OTHER_TOKEN]: 'Foundry',
 });
 
-describe('who may use the terminal', () => {
+describe('a user of the terminal', () => {
   const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
   const terminals: RunningTerminal[] = [];
 
@@ -31,7 +31,7 @@ describe('who may use the terminal', () => {
 
   afterAll(() => kafka.close());
 
-  it('is who knows the token of a station, in a session that outlives a restart', async () => {
+  it('needs the token of a station, and keeps its session after a restart', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     const paths = ['session', 'events', 'reasons', 'hand-over', 'machines/M-1'];
     for (const path of [...paths.map((name) => `/api/${name}`), '/metrics']) {
@@ -53,18 +53,18 @@ describe('who may use the terminal', () => {
     expect(await (await session({ cookie })).json()).toMatchObject({ operator: 'Zoë' });
     expect((await session({ cookie: `${cookie.slice(0, -4)}AAAA` })).status).toBe(401);
     expect((await session({ authorization: `Bearer ${TOKEN}` })).status).toBe(200);
-    // fetch takes a header byte by byte: as UTF-8, and as Latin-1
+    // fetch sends a header byte by byte: in UTF-8, and in Latin-1
     for (const encoding of ['utf8', 'latin1'] as const) {
       const sent = Buffer.from(OTHER_TOKEN, encoding).toString('latin1');
       expect((await session({ authorization: `Bearer ${sent}` })).status).toBe(200);
     }
-    // as libraries that name the content type with every request
+    // as libraries do that send the content type with every request
     const asJson = { 'content-type': 'application/json' };
     expect((await terminal.request('DELETE', '/api/session', undefined, asJson)).ok).toBe(true);
     expect((await terminal.request('GET', '/api/session')).status).toBe(401);
   });
 
-  it('keeps a session for as long as it is used', async () => {
+  it('keeps a session while using it', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     await terminal.request('POST', '/api/session', { token: TOKEN });
     const cookies = async (
@@ -87,7 +87,7 @@ describe('who may use the terminal', () => {
     expect(registered).toEqual(renewed);
   });
 
-  it('is still registered after a restart where no token is needed', async () => {
+  it('is still registered after a restart if no token is needed', async () => {
     const terminal = await start();
     const named = await terminal.request('PUT', '/api/session/operator', { operator: 'Zoë' });
     const [cookie = ''] = named.headers.getSetCookie()[0]?.split(';') ?? [];
@@ -96,7 +96,7 @@ describe('who may use the terminal', () => {
     expect(await session.json()).toMatchObject({ station: 'local', operator: 'Zoë' });
   });
 
-  it('has a session of each of the terminals on one host, whose ports share their cookies', async () => {
+  it('has a session at each terminal of one host, whose ports share cookies', async () => {
     const file = temporaryFile('hall-2.json', { 'another-token-entirely': 'Hall 2' });
     const jar = new Map<string, string>();
     const open = async (terminal: RunningTerminal, token: string): Promise<void> => {
@@ -117,7 +117,7 @@ describe('who may use the terminal', () => {
     expect(await stationAt(two)).toMatchObject({ station: 'Hall 2' });
   });
 
-  it('is no one whom a session names that anybody may have made, where no token is needed', async () => {
+  it('is not the operator of a forged session if no token is needed', async () => {
     const terminal = await start();
     const named = await terminal.request('PUT', '/api/session/operator', { operator: 'Zoë' });
     const [name = ''] = named.headers.getSetCookie()[0]?.split('=') ?? [];
@@ -150,7 +150,7 @@ describe('who may use the terminal', () => {
     expect((await other.request('GET', '/api/session', undefined, { cookie })).status).toBe(401);
   });
 
-  it('may try so many wrong tokens, whichever way, while right ones are never held up', async () => {
+  it('may try a limited number of wrong tokens, and right ones always work', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
     const [cookie = ''] = opened.headers.getSetCookie()[0]?.split(';') ?? [];
@@ -178,10 +178,10 @@ describe('who may use the terminal', () => {
   });
 
   it.each([
-    ['is who a trusted proxy says it is for', '127.0.0.0/8,::1', 401],
-    ['is the proxy itself where that is not trusted', '10.0.0.0/8', 429],
-    ['is the proxy itself where none is', '', 429],
-  ])('has an address of its own for wrong tokens, which %s', async (_, proxies, expected) => {
+    ['the address that a trusted proxy forwards', '127.0.0.0/8,::1', 401],
+    ['the address of an untrusted proxy', '10.0.0.0/8', 429],
+    ['the address of the proxy if none is trusted', '', 429],
+  ])('has wrong tokens counted by %s', async (_, proxies, expected) => {
     const terminal = await start({ TERMINAL_TOKENS_FILE, TERMINAL_TRUSTED_PROXIES: proxies });
     const tryFrom = async (address: string): Promise<number> => {
       const headers = { 'x-forwarded-for': `198.51.100.9, ${address}` };
@@ -192,7 +192,7 @@ describe('who may use the terminal', () => {
     expect(await tryFrom('192.0.2.2')).toBe(expected);
   });
 
-  it('is not named by headers of who is not a trusted proxy', async () => {
+  it('is not identified by headers of an untrusted proxy', async () => {
     const settings = { TERMINAL_TRUSTED_USER_HEADER: 'x-station' };
     const asks = async (TERMINAL_TRUSTED_PROXIES: string): Promise<number> => {
       const terminal = await start({ ...settings, TERMINAL_TRUSTED_PROXIES });
@@ -203,7 +203,7 @@ describe('who may use the terminal', () => {
     expect(await asks('127.0.0.1')).toBe(200);
   });
 
-  it('is whom the headers of a proxy name', async () => {
+  it('is identified by the headers of a proxy', async () => {
     const terminal = await start({ TERMINAL_TRUSTED_USER_HEADER: 'x-station,x-operator' });
     expect((await terminal.request('GET', '/api/session')).status).toBe(401);
     const operator = Buffer.from('Jürgen').toString('latin1');
@@ -215,7 +215,7 @@ describe('who may use the terminal', () => {
     expect(named.status).toBe(409);
   });
 
-  it('is nobody by way of another site', async () => {
+  it('has no access through another site', async () => {
     const terminal = await start();
     const put = (headers: Record<string, string>) =>
       terminal.request('PUT', '/api/session/operator', { operator: 'Anna' }, headers);
@@ -232,11 +232,11 @@ describe('who may use the terminal', () => {
     });
     expect(bare.status).toBe(403);
     expect(await bare.json()).toMatchObject({ code: 'own-header-missing' });
-    // a name of the other site's that leads to loopback
+    // a name of the other site that resolves to loopback
     const session = `${terminal.url}/api/session`;
     expect(await statusFor(session, { host: 'evil.example:3200' })).toBe(403);
     expect(await statusFor(session, { host: 'localhost:3200' })).toBe(200);
-    // a proxy may name the port that browsers leave out
+    // a proxy may add the port that browsers omit
     const signOut = (origin: string, host: string): Promise<number | undefined> =>
       statusFor(session, { host, origin, 'x-machine-terminal': '1' }, 'DELETE');
     expect(await signOut('http://localhost', 'localhost:80')).toBe(204);
@@ -244,7 +244,7 @@ describe('who may use the terminal', () => {
     expect(await signOut('http://localhost', 'localhost:443')).toBe(403);
   });
 
-  it('gets answers that no browser lets others use, or runs scripts in that are not ours', async () => {
+  it('gets answers that browsers neither share with other sites nor run foreign scripts in', async () => {
     const terminal = await (await start()).ready();
     const { headers } = await terminal.request('GET', '/api/session');
     expect(headers.get('content-security-policy')).toMatch(/default-src 'self'/);
@@ -261,7 +261,7 @@ describe('who may use the terminal', () => {
     expect((await terminal.request('GET', '/metrics')).status).toBe(200);
   });
 
-  it('learns by HEAD that there are events, and waits for none', async () => {
+  it('gets only headers for a HEAD request of the events', async () => {
     const terminal = await start();
     const method = 'HEAD';
     const signal = AbortSignal.timeout(60_000);
@@ -273,7 +273,7 @@ describe('who may use the terminal', () => {
     );
   });
 
-  it('is followed no more once it is gone, also where it asked for events twice by one connection', async () => {
+  it('is forgotten after leaving, even after two requests for events on one connection', async () => {
     const terminal = await start();
     const { host, hostname, port } = new URL(terminal.url);
     const pages = async (count: number): Promise<boolean> => {
@@ -288,7 +288,7 @@ describe('who may use the terminal', () => {
     await eventually('none is left', () => pages(0));
   });
 
-  it('gets the page in an encoding that it takes, and caches know that there are several', async () => {
+  it('gets the page in an accepted encoding, with a vary header for caches', async () => {
     const terminal = await start();
     const encodingFor = async (accepted: string): Promise<unknown> => {
       const { headers } = await terminal.request('GET', '/', undefined, {
@@ -303,7 +303,7 @@ describe('who may use the terminal', () => {
     expect(await encodingFor('identity, gzip;q=0.0')).toEqual([null, vary]);
   });
 
-  it('gets events compressed where it takes that, in one stream of parts', async () => {
+  it('gets events in one compressed stream if it accepts that', async () => {
     const terminal = await (await start()).ready();
     const bytes: Buffer[] = [];
     const request = httpRequest(`${terminal.url}/api/events`, {
@@ -327,7 +327,7 @@ describe('who may use the terminal', () => {
   });
 });
 
-/** With a Host that fetch would not send. */
+/** Requests with a Host header that fetch would not send. */
 function statusFor(
   url: string,
   headers: Record<string, string>,

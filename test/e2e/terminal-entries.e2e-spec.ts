@@ -25,7 +25,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
   const post = (path: '/api/reasons' | '/api/notes', records: object[]): Promise<Response> =>
     terminal.request('POST', path, { [path === '/api/notes' ? 'notes' : 'entries']: records });
 
-  /** Of three days ago, as of a tablet that was off since. */
+  /** A reason of three days ago, as of a tablet that was off since then. */
   const oldReason = (age = THREE_DAYS) => {
     const startTime = now() - age;
     const endTime = startTime + 600;
@@ -57,12 +57,12 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     await kafka.close().catch(() => undefined);
   });
 
-  it('are looked for in one read, however many come at once', async () => {
+  it('need one read of the topic, however many arrive at once', async () => {
     await start();
     const first = oldReason();
     expect(await codesOf(await post('/api/reasons', [first]))).toEqual(['ok']);
     const reasons = Array.from({ length: 49 }, (_, index) => oldReason(THREE_DAYS + index * 60));
-    // sent again after a 503, as a tablet does
+    // repeated after a 503, as a tablet does
     const { connections } = await eventually('both are taken', async () => {
       const before = relay.connections;
       const posts = await Promise.all([
@@ -72,12 +72,12 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
       const isTaken = posts.every(({ status }) => status === 202);
       return isTaken && { connections: relay.connections - before };
     });
-    // two reads at most: one is begun for who asks first, the next one for all others
+    // at most two reads: one for the first request, and the next one for all others
     expect(connections).toBeLessThan(12);
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(50);
   });
 
-  it('are refused where they are open-ended, and nothing is remembered of how their stop ended', async () => {
+  it('are refused if they are open-ended and the end of their stop is unknown', async () => {
     await start();
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.enter('OFF', now() - THREE_DAYS + 43_200);
@@ -92,7 +92,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(await codesOf(posted)).toEqual(['end-unknown', 'ok']);
   });
 
-  it('are known again, though they were written before all that is remembered', async () => {
+  it('are recognised even if their records are older than all restored ones', async () => {
     const reason = oldReason();
     const old = note(now() - THREE_DAYS, 'hose is leaking');
     for (const [topic, id, record] of [
@@ -110,7 +110,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
   });
 
-  it('are answered for by their ids when their machine is gone, with what has ended them', async () => {
+  it('are found by their ids after their machine is removed, with their ends', async () => {
     await start();
     const reason = { ...oldReason(600), endTime: null };
     const posted = await post('/api/reasons', [reason]);
@@ -144,7 +144,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect((await terminal.request('GET', '/api/entries')).status).toBe(400);
   });
 
-  it('are refused where others of the same moment have their id', async () => {
+  it('are refused if others in the same request have their id', async () => {
     await start();
     const reason = oldReason(600);
     const other = { ...reason, endTime: reason.endTime + 60 };
@@ -156,10 +156,10 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(await codesOf(await post('/api/notes', notes))).toEqual(['ok', 'entry-id-reused', 'ok']);
   });
 
-  it('are refused one by one where the topic does not take them', async () => {
+  it('are refused one by one if the topic rejects them', async () => {
     await kafka.topics.configure(TOPICS.downtimeNotes, { 'max.message.bytes': '1000' });
     await start();
-    // random, so that it is no smaller when it is compressed
+    // random, so that compression does not shrink it
     const long = Array.from({ length: 50 }, () => randomUUID()).join('');
     const notes = ['short', long, 'short as well'].map((text) => note(now(), text));
     const posted = await post('/api/notes', notes);
@@ -168,7 +168,7 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(2);
   });
 
-  it('are written as reasons, though notes get no answer', async () => {
+  it('are written as reasons even while Kafka does not acknowledge notes', async () => {
     await start();
     const isOfNotes = (request: Buffer): boolean =>
       request.readInt16BE(4) === PRODUCE && request.includes(TOPICS.downtimeNotes);

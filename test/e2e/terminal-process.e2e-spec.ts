@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { PublishedMachine } from '../support/running-terminal.js';
 
-/** More than Kafka may be silent for. */
+/** Longer than Kafka may be silent. */
 const SUSPENDED_MS = 5000;
 
 describe('the terminal as a process', () => {
@@ -17,7 +17,7 @@ describe('the terminal as a process', () => {
     await terminal?.close();
   });
 
-  it('says everything that is wrong with its settings, and exits 78', async () => {
+  it('reports all faults of its settings, and exits 78', async () => {
     terminal = new AppProcess('terminal', {
       TERMINAL_HTTP_HOST: '0.0.0.0',
       TERMINAL_SHIFTS: 'early',
@@ -29,7 +29,7 @@ describe('the terminal as a process', () => {
     }
   });
 
-  it('answers while Kafka is away, and stops with 0 though pages follow it and Kafka never came', async () => {
+  it('answers while Kafka is away, and still exits 0 with pages connected', async () => {
     terminal = new AppProcess('terminal', {
       KAFKA_BROKERS: '127.0.0.1:1',
       TERMINAL_HTTP_PORT: '0',
@@ -67,11 +67,11 @@ describe('the terminal as a process', () => {
       TERMINAL_HTTP_PORT: '0',
     });
 
-  it('does not blame Kafka where it stood still itself', async () => {
+  it('does not report Kafka as away after its own suspension', async () => {
     kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
     terminal = startWith(kafka.topicPrefix);
     const url = await terminal.ready();
-    // a start may have found a broker away
+    // the start may have reported an absent broker
     const before = terminal.output.length;
     terminal.kill('SIGSTOP');
     await realDelayMs(SUSPENDED_MS);
@@ -86,7 +86,7 @@ describe('the terminal as a process', () => {
     expect(terminal.output.slice(before)).not.toContain('Kafka is away');
   });
 
-  it('stops with 0 while it follows its topics', async () => {
+  it('exits 0 while it follows its topics', async () => {
     terminal = startWith(uniqueTopicPrefix());
     await terminal.ready();
     terminal.kill('SIGTERM');

@@ -26,7 +26,7 @@ describe('the terminal', () => {
     return start();
   };
 
-  /** Of a machine that stands still since half an hour. */
+  /** A reason for a machine that has been idle for half an hour. */
   const stoppedMachine = async (machineId = 'M-1'): Promise<PublishedMachine> => {
     const machine = new PublishedMachine(kafka, machineId);
     await machine.list();
@@ -85,12 +85,12 @@ describe('the terminal', () => {
     await kafka.close().catch(() => undefined);
   });
 
-  it('shows a stop, takes its reason, and shows what became of it', async () => {
+  it('shows a stop, accepts its reason, and shows the outcome', async () => {
     const terminal = await start();
     const events = await terminal.follow();
     await stoppedMachine();
     const latest = () => events.map((event) => tileOf(event)).findLast((each) => each);
-    // of topics that are read one by one
+    // the topics arrive one after the other
     await eventually('the stop', () => {
       const { state, startTime, openStops } = latest() ?? {};
       const stop = { startTime, endTime: null, state: 'IDLE' };
@@ -132,7 +132,7 @@ describe('the terminal', () => {
     });
   });
 
-  it('records who entered a reason and when, whoever works there when it is sent', async () => {
+  it('records who entered a reason and when, whoever is registered when it is sent', async () => {
     await stoppedMachine();
     const terminal = await start();
     await terminal.request('PUT', '/api/session/operator', { operator: 'B. Schmidt' });
@@ -170,7 +170,7 @@ describe('the terminal', () => {
     }
   });
 
-  it('takes the word of a proxy for who entered a reason, where it names operators', async () => {
+  it('trusts a proxy that names operators about who entered a reason', async () => {
     await stoppedMachine();
     const terminal = await start({ TERMINAL_TRUSTED_USER_HEADER: 'x-station,x-operator' });
     const body = { entries: [{ ...reasonOf(), operator: 'Somebody else' }] };
@@ -181,7 +181,7 @@ describe('the terminal', () => {
     expect(header(record!, 'operator')).toBe('Anna');
   });
 
-  it('says why a reason was refused, and asks for it again', async () => {
+  it('shows why a reason was rejected, and requests it again', async () => {
     await stoppedMachine();
     const terminal = await start();
     await post(terminal, reasonOf());
@@ -203,7 +203,7 @@ describe('the terminal', () => {
     expect(view).toHaveProperty('settledUntil');
   });
 
-  it('writes a reason once however often it is sent, at once, one after the other, and after a restart', async () => {
+  it('writes a reason once, however often it is sent: at once, in turn, and after a restart', async () => {
     await stoppedMachine();
     let terminal = await start();
     const entry = reasonOf();
@@ -218,7 +218,7 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
   });
 
-  it('ends a reason that is still going once, when its machine runs again, whoever looks and how often', async () => {
+  it('ends an open reason once when its machine runs again, with several terminals and restarts', async () => {
     const machine = await stoppedMachine();
     const first = await start();
     const beside = await start();
@@ -235,7 +235,7 @@ describe('the terminal', () => {
     expect(endings.length).toBeLessThanOrEqual(2);
   });
 
-  it('ends a reason whose machine came to run again while no terminal was there', async () => {
+  it('ends a reason whose machine ran again while no terminal was running', async () => {
     const machine = await stoppedMachine();
     const terminal = await start();
     await post(terminal, reasonOf());
@@ -247,7 +247,7 @@ describe('the terminal', () => {
     expect(json(records[1]!)['endTime']).toBeDefined();
   });
 
-  it('ends a reason once whose stop was revised away: the machine ran throughout', async () => {
+  it('ends a reason once after a revision removes its stop', async () => {
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.list();
     const ran = now() - 2 * HALF_AN_HOUR;
@@ -265,7 +265,7 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(2);
   });
 
-  it('sends a reason that is going on anew when the reason for an earlier stop has ended it', async () => {
+  it('repeats an open reason that the reason for an earlier stop has ended', async () => {
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.list();
     await machine.enter('IDLE', now() - 4 * HALF_AN_HOUR);
@@ -295,12 +295,12 @@ describe('the terminal', () => {
     await eventually('it runs again', () =>
       events.some((event) => tileOf(event)?.['state'] === 'OPERATING'),
     );
-    // behind what it would have written by itself
+    // after any record that the terminal would have written itself
     await post(terminal, { ...reasonOf(), endTime: now() - 900 });
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(2);
   });
 
-  it('passes over records that are none of their topic, before its start and after it', async () => {
+  it('ignores records that are invalid for their topic, before and after its start', async () => {
     await stoppedMachine();
     const strayRecords = async (): Promise<void> => {
       const headers = { ce_type: OUTCOME_TYPES.downtimeReasonApplied };
@@ -322,14 +322,14 @@ describe('the terminal', () => {
     expect(await terminal.json('GET', '/api/machines/M-1')).toMatchObject({ notes: [] });
   });
 
-  it('goes on behind a reason that is dated beyond all time', async () => {
+  it('shows a reason whose timestamp is out of range', async () => {
     const aheadOfTime = { 'message.timestamp.after.max.ms': '9223372036854775807' };
     await kafka.topics.configure(TOPICS.downtimeReasons, aheadOfTime);
     await stoppedMachine();
     const terminal = await start();
     const { machineId, reasonId, startTime } = reasonOf();
     const reason = { machineId, reasonId, startTime, endTime: startTime + 600 };
-    // as of a producer that counts nanoseconds
+    // as from a producer that counts nanoseconds
     const timestamp = `${Date.now()}000000`;
     const record = { key: machineId, value: JSON.stringify(reason), timestamp };
     await kafka.send(TOPICS.downtimeReasons, record);
@@ -339,7 +339,7 @@ describe('the terminal', () => {
     });
   });
 
-  it('takes no reason over time in which the machine operated, unless it is meant', async () => {
+  it('refuses a reason for time in which the machine operated, unless it is confirmed', async () => {
     await stoppedMachine();
     const terminal = await start();
     const entry = { ...reasonOf(), startTime: now() - HALF_AN_HOUR - 600, endTime: now() - 900 };
@@ -348,7 +348,7 @@ describe('the terminal', () => {
     expect((await post(terminal, { ...entry, overOperating: true })).status).toBe(202);
   });
 
-  it('answers entries one by one, and says what is wrong with them', async () => {
+  it('answers entries one by one, each with its fault', async () => {
     await stoppedMachine();
     const terminal = await start();
     const entries = [
@@ -374,7 +374,7 @@ describe('the terminal', () => {
     expect(form.status).toBe(415);
   });
 
-  it('keeps notes, with who wrote them, and never sends them to the service', async () => {
+  it('keeps notes with their authors, and never sends them to the service', async () => {
     await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow();
@@ -393,7 +393,7 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
   });
 
-  it('sends a page that comes back what it has missed, and one it does not know everything', async () => {
+  it('sends a returning page the missed events, and an unknown page everything', async () => {
     const machine = await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow();
@@ -412,7 +412,7 @@ describe('the terminal', () => {
     await eventually('everything anew', () => unknown[0]?.type === 'snapshot');
   });
 
-  it('sends a page of one factory that factory alone', async () => {
+  it('sends a page of one factory only that factory', async () => {
     const terminal = await start();
     const events = await terminal.follow('/api/events?factoryId=F-2');
     await stoppedMachine();
@@ -422,7 +422,7 @@ describe('the terminal', () => {
       events.some((event) => tileOf(event, 'M-2') !== undefined),
     );
     expect(events.every((event) => tileOf(event, 'M-1') === undefined)).toBe(true);
-    // published apart from the machine
+    // published separately from the machine
     const reasons = await eventually('its reasons', async () => {
       const answer = await terminal.json('GET', '/api/reasons?factoryId=F-2');
       return (answer as { lists: unknown[][] }).lists[0]?.length === 2 && answer;
@@ -438,7 +438,7 @@ describe('the terminal', () => {
     });
   });
 
-  it('tells pages of a factory that is new, before its first machine', async () => {
+  it('sends pages a new factory before its first machine', async () => {
     await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow();
@@ -458,7 +458,7 @@ describe('the terminal', () => {
     ]);
   });
 
-  it('takes a machine off the pages of a factory that it has left', async () => {
+  it('removes a machine from the pages of a factory that it has left', async () => {
     await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow('/api/events?factoryId=F-1');
@@ -468,7 +468,7 @@ describe('the terminal', () => {
     await eventually('it is gone', () => events.some(isGone));
   });
 
-  it('sends pages reasons when they are read first, and when they change, once', async () => {
+  it('sends pages reasons once when it first reads them, and once when they change', async () => {
     const terminal = await start();
     const [all, other] = [
       await terminal.follow(),
@@ -488,7 +488,7 @@ describe('the terminal', () => {
     await eventually('the reasons that changed', () =>
       reasonsIn(all).some(({ data }) => JSON.stringify(data['lists']) === listed),
     );
-    // what comes later is sent later
+    // later records are sent later
     await machine.enter('IDLE', now() - 60);
     await eventually('the state', () => all.some((event) => tileOf(event)?.['state'] === 'IDLE'));
     expect(reasonsIn(all)).toHaveLength(2);
@@ -504,7 +504,7 @@ describe('the terminal', () => {
     });
   });
 
-  it('says nothing of the plant before it has read its topics, then all of it, also where a page comes back', async () => {
+  it('shows nothing of the plant before it has read its topics, then all, even to a returning page', async () => {
     await stoppedMachine();
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     relay.holdBack(isFetch);
@@ -538,7 +538,7 @@ describe('the terminal', () => {
     }
   });
 
-  it('says that Kafka is away, acknowledges nothing meanwhile, and goes on when it is back', async () => {
+  it('reports that Kafka is away, acknowledges nothing meanwhile, and continues when it is back', async () => {
     await stoppedMachine();
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     try {

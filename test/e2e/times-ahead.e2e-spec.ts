@@ -3,10 +3,10 @@ import { type Plant, startPlant } from '../support/plant.js';
 import { header, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const HOUR = 3600;
-/** What an earlier version took: as good as any. */
+/** The skew that an earlier version accepted: practically any. */
 const ANY_SKEW = { COMMAND_MAX_SKEW_SECONDS: '86400' };
 
-describe('times that no clock can have shown yet', () => {
+describe('times in the future', () => {
   let plant: Plant;
   let answers: TopicReader;
 
@@ -39,7 +39,7 @@ describe('times that no clock can have shown yet', () => {
       (record) => record.topic.endsWith('.dlq') && record.key?.toString() === key,
     );
 
-  it('are no longer gone by where an earlier version has remembered them', async () => {
+  it('no longer count if an earlier version has stored them', async () => {
     const nowSeconds = plant.clock.nowSeconds();
     await sendList('M-001', 'ahead', nowSeconds + HOUR);
     await sendOrder('4711', 'M-002', nowSeconds + HOUR);

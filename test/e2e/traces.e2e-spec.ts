@@ -18,7 +18,7 @@ const ERROR = 2;
 const LISTS_DLQ = `${TOPICS.workOrderLists}.dlq`;
 const ORDERS_DLQ = `${TOPICS.workOrders}.dlq`;
 
-/** Ids of a trace that a producer has begun. */
+/** The ids of a trace that a producer began. */
 function producerTrace(number: number, flags = '01') {
   const traceId = String(number).padStart(32, '4bf92f3577b34da6a3ce929d0e0e4736');
   const spanId = '00f067aa0ba902b7';
@@ -28,7 +28,7 @@ function producerTrace(number: number, flags = '01') {
 const traceparentOf = ({ traceId, spanId }: ReceivedSpan, flags = '01'): string =>
   `00-${traceId}-${spanId}-${flags}`;
 
-/** The packages of OpenTelemetry that a bridge with these settings loads. */
+/** The OpenTelemetry packages that a bridge with these settings loads. */
 async function loadedPackages(env: Environment): Promise<string[]> {
   const program = `
     import { createRequire } from 'node:module';
@@ -56,8 +56,8 @@ async function loadedPackages(env: Environment): Promise<string[]> {
 }
 
 describe('OpenTelemetry', () => {
-  it('is loaded where a collector is set, and not elsewhere', async () => {
-    // prom-client loads the API by itself, which alone does nothing
+  it('is loaded only if a collector is set', async () => {
+    // prom-client loads the API, which does nothing by itself
     expect(await loadedPackages({})).toEqual(['@opentelemetry/api']);
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
     expect(await loadedPackages({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toEqual([
@@ -75,7 +75,7 @@ describe('traces', () => {
   let outcomes: TopicReader;
   let deadLetters: TopicReader;
 
-  /** Topics, receiver and bridge of its own for each group of tests: settings differ. */
+  /** Starts topics, a receiver and a bridge for each group of tests, because the settings differ. */
   const start = async (env: (receiver: OtlpReceiver) => Environment): Promise<void> => {
     receiver = new OtlpReceiver();
     await receiver.start();
@@ -126,7 +126,7 @@ describe('traces', () => {
     return Number(pattern.exec(text)?.[1] ?? NaN);
   };
 
-  describe('of which all are sampled', () => {
+  describe('that are all sampled', () => {
     beforeAll(() =>
       start(({ url }) => ({
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -139,7 +139,7 @@ describe('traces', () => {
     );
     afterAll(stop);
 
-    it('go on from the producer through message and call to the outcome', async () => {
+    it('continue from the producer through message and call to the outcome', async () => {
       const { traceId, spanId, traceparent } = producerTrace(1);
       await sendList('M-001', 'traced-1', { traceparent, tracestate: 'erp=1,mes=2' });
       const outcome = await outcomes.outcomeOf('traced-1');
@@ -183,7 +183,7 @@ describe('traces', () => {
       expect(header(outcome, 'tracestate')).toBe('erp=1,mes=2');
     });
 
-    it('lead from the producer to a dead letter, and on from there when it is replayed', async () => {
+    it('lead from the producer to a dead letter, and on to its replay', async () => {
       const { traceId, traceparent } = producerTrace(2);
       await sendList('M-404', 'traced-2', { traceparent });
       await sendList('M-405', 'untraced-2');
@@ -230,7 +230,7 @@ describe('traces', () => {
       );
     });
 
-    it('meet in a call that several messages share', async () => {
+    it('are linked in a call that several messages share', async () => {
       const traces = [3, 4, 5].map((number) => producerTrace(number));
       await kafka.send(
         TOPICS.workOrderLists,
@@ -257,7 +257,7 @@ describe('traces', () => {
       }
     });
 
-    it('go with an order from its document to its machines, its outcome and its dead letter', async () => {
+    it('follow an order from its document to its machines, its outcome and its dead letter', async () => {
       const { traceId, traceparent } = producerTrace(6);
       const operations = ['M-006', 'M-406'].map((machineId, index) => ({
         operationId: `00${index + 1}0`,
@@ -301,7 +301,7 @@ describe('traces', () => {
       expect(header(deadLetter, 'dlq-traceparent')).toContain(traceId);
     });
 
-    it('of polls hold their requests, and go on with the events', async () => {
+    it('of polls contain their requests, and continue in the events', async () => {
       const events = await kafka.read(TOPICS.stateChanges);
       const event = await events.find('a state event', () => true);
       const poll = await receiver.find(
@@ -321,7 +321,7 @@ describe('traces', () => {
       expect(calls.map(({ traceparent }) => traceparent)).toContain(traceparentOf(request));
     });
 
-    it('are delivered with the headers that are set, which are shown nowhere, and counted', async () => {
+    it('are exported with the configured headers, which are not shown, and counted', async () => {
       expect(receiver.requests[0]).toMatchObject({
         'x-tenant': 'plant 1',
         authorization: 'Bearer secret-of-otlp',
@@ -336,7 +336,7 @@ describe('traces', () => {
       expect(bridge.output).not.toContain('spans not exported');
     });
 
-    it('are delivered to the last span when the bridge is stopped', async () => {
+    it('are exported up to the last span when the bridge stops', async () => {
       const { traceId, traceparent } = producerTrace(9);
       await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1000, count: 1 });
       await sendList('M-009', 'last-9', { traceparent });
@@ -350,7 +350,7 @@ describe('traces', () => {
     });
   });
 
-  describe('of which none is sampled', () => {
+  describe('that are not sampled', () => {
     beforeAll(() =>
       start(({ url }) => ({
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -360,7 +360,7 @@ describe('traces', () => {
     );
     afterAll(stop);
 
-    it('have no spans, but go on where they have begun', async () => {
+    it('have no spans, but are passed on if a producer began them', async () => {
       const { traceparent } = producerTrace(10, '00');
       await sendList('M-001', 'unsampled-1', { traceparent });
       expect(header(await outcomes.outcomeOf('unsampled-1'), 'traceparent')).toBe(traceparent);
@@ -378,7 +378,7 @@ describe('traces', () => {
     beforeAll(() => start(() => ({})));
     afterAll(stop);
 
-    it('are passed on as they came', async () => {
+    it('are passed on unchanged', async () => {
       const { traceparent } = producerTrace(11);
       await sendList('M-001', 'passed-1', { traceparent, tracestate: 'erp=1' });
       const applied = await outcomes.outcomeOf('passed-1');
@@ -407,7 +407,7 @@ describe('traces', () => {
     });
     afterAll(stop);
 
-    it('cost spans and nothing else, and delay a stop by no more than its deadline', async () => {
+    it('lose only spans, and delay a stop by no more than its deadline', async () => {
       for (let list = 1; list <= 5; list += 1) {
         await sendList(`M-00${list}`, `${conduct}-${list}`);
         expect(header(await outcomes.outcomeOf(`${conduct}-${list}`), 'ce_type')).toContain(

@@ -9,7 +9,7 @@ import { header, json, type ReadRecord, type TopicReader } from '../support/topi
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 
-/** What UMH sends of each action, beside the order's id. */
+/** The fields that UMH sends for each action, besides the order's id. */
 const FIELDS = {
   create: { product: { external_product_id: '5678' }, quantity: 100 },
   start: { start_time_unix_ms: 1_719_931_704_927 },
@@ -20,7 +20,7 @@ interface WorkOrder {
   action: keyof typeof FIELDS;
   orderId: string;
   cell: string;
-  /** Of the record, in seconds after the test has begun. */
+  /** The record's timestamp, in seconds after the start of the test. */
   at: number;
   status?: number;
 }
@@ -31,7 +31,7 @@ describe('work orders of UMH', () => {
   const mapFile = join(temporaryFolder(), 'map.csv');
   let begin: number;
 
-  /** In one go, so that the bridge finds either map whole. */
+  /** Replaces the map in one step, so that the bridge reads a whole one. */
   const writeMap = async (machines: Record<string, string>): Promise<void> => {
     const lines = Object.entries(machines).map(
       ([cell, machineId]) => `north,hall-3.line-1.${cell},${machineId}\n`,
@@ -71,7 +71,7 @@ describe('work orders of UMH', () => {
       plant.kafka,
     );
 
-  it('are on no list when created, on their machine’s from start to stop', async () => {
+  it('are on no list when created, and on their machine’s list from start to stop', async () => {
     const order = { orderId: 'A', cell: 'cell-1' };
     await send({ ...order, action: 'create', at: 0 });
     const created = await outcomeOf('A', 'create', 'applied');
@@ -83,7 +83,7 @@ describe('work orders of UMH', () => {
     await plant.sandbox.listBecomes('M-001', []);
   });
 
-  it('are replayed once their place is mapped, and do not beat the stop that has come since', async () => {
+  it('are replayed once their place is mapped, and do not override a later stop', async () => {
     await send({ orderId: 'B', cell: 'cell-2', action: 'start', at: 0 });
     await send({ orderId: 'C', cell: 'cell-2', action: 'create', status: 1, at: 0 });
     await send({ orderId: 'C', cell: 'cell-2', action: 'stop', at: 1 });

@@ -32,7 +32,7 @@ describe('work order lists', () => {
     });
   });
 
-  it('publishes no more than the first hundred orders of a list', async () => {
+  it('publishes only the first hundred orders of a list', async () => {
     const workingOrders = Array.from({ length: 101 }, (_, index) => String(index));
     await plant.kafka.sendList('M-009', workingOrders);
     const outcome = await outcomes.firstAbout('M-009');
@@ -52,7 +52,7 @@ describe('work order lists', () => {
     await plant.sandbox.listBecomes('M-003', []);
   });
 
-  it('applies the lists of those that exist and dead-letters the message for the one that does not', async () => {
+  it('applies the lists of existing machines, and dead-letters the message for an unknown one', async () => {
     const machines = [
       { machineId: 'M-004', workingOrders: ['9'] },
       { machineId: 'M-999', workingOrders: ['9'] },
@@ -72,7 +72,7 @@ describe('work order lists', () => {
     expect(json(rejected)).toMatchObject({ machineId: 'M-999', code: 'unknown-machine' });
   });
 
-  it('supersedes a list that was issued before, through whatever partition either came', async () => {
+  it('supersedes a list that was issued earlier, in any partition', async () => {
     const all = ['M-010', 'M-011', 'M-012'];
     const machines = all.map((machineId) => ({ machineId, workingOrders: ['new'] }));
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'any', { machines, issuedAt: 2000 });

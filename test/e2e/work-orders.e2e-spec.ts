@@ -54,7 +54,7 @@ describe('work orders', () => {
     return { ...json(outcome), type: header(outcome, 'ce_type'), key: outcome.key?.toString() };
   };
 
-  it('turns a real SAP order into the list of the machine its work centre is mapped to', async () => {
+  it('turns a real SAP order into the list of the machine of its work centre', async () => {
     const document = await readFile('demo/sap-loipro05-order-1895938.xml');
     await plant.kafka.send(TOPICS.workOrders, { key: '1895938', value: document, headers: XML });
     await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
@@ -62,7 +62,7 @@ describe('work orders', () => {
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
   });
 
-  it('applies what is mapped of an order and dead-letters it for what is not', async () => {
+  it('applies the mapped operations of an order, and dead-letters it for the others', async () => {
     await sendOrder('D', 300, [
       { operationId: '0010', plant: '1000', workCentre: 'FR02' },
       { operationId: '0020', plant: '1000', workCentre: 'NOWHERE' },
@@ -73,7 +73,7 @@ describe('work orders', () => {
     expect(header(deadLetter, 'dlq-detail')).toContain('1000/NOWHERE');
   });
 
-  it('answers an order that concerns no machine under its own key, as applied', async () => {
+  it('publishes an order without a machine as applied, under its own key', async () => {
     const nowhere = [{ operationId: '0010', plant: '1000', workCentre: 'NOWHERE' }];
     await sendOrder('E', 400, []);
     await sendOrder('F', 400, nowhere, 'planned');
@@ -87,7 +87,7 @@ describe('work orders', () => {
     }
   });
 
-  it('answers each of its duplicates, and as superseded what is older', async () => {
+  it('publishes each duplicate as applied, and an older one as superseded', async () => {
     await sendOrder('H', 500, []);
     await sendOrder('H', 500, []);
     await sendOrder('H', 499, []);
@@ -103,7 +103,7 @@ describe('work orders', () => {
     expect(new Set(ofH.map((record) => header(record, 'ce_id'))).size).toBe(3);
   });
 
-  it('answers for the machine what takes an order off it, and nothing beside that', async () => {
+  it('publishes one outcome, for the machine, when an order leaves it', async () => {
     await sendOrder('I', 600, [{ operationId: '0010', machineId: 'M-010' }]);
     await plant.sandbox.listBecomes('M-010', ['I']);
     await sendOrder('I', 601, []);
@@ -116,7 +116,7 @@ describe('work orders', () => {
     });
   });
 
-  it('rejects an order that should be on a list and has no machine', async () => {
+  it('rejects an order that belongs on a list but has no machine', async () => {
     const nowhere = [{ operationId: '0010', plant: '1000', workCentre: 'NOWHERE' }];
     await sendOrder('J', 700, nowhere);
     expect(await outcomeOf('J', 700)).toMatchObject({
@@ -126,7 +126,7 @@ describe('work orders', () => {
     await answers.find('its dead letter', ({ topic, key }) => {
       return topic === DEAD_LETTERS && key?.toString() === 'J';
     });
-    // those of D and J
+    // the dead letters of D and J
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(2);
   });
 });
