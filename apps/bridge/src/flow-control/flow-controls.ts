@@ -73,8 +73,8 @@ export class FlowControls implements OnModuleDestroy {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
       signal: this.stopping.signal,
       onRecords: (records) => this.applyControls(records),
-      onState: (state, unreadBecause) => {
-        this.failure = unreadBecause;
+      onState: (state, problem) => {
+        this.failure = problem;
         if (state !== 'restoring') this.logChange(state === 'down');
         if (state === 'up') this.markAsRead();
       },

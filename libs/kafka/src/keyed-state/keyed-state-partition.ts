@@ -192,7 +192,10 @@ export class KeyedStatePartition<V> {
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
       const texts = await restore.restoredValues(signal);
       const { format, parse } = this.options;
-      return await this.own(new StoredValues(texts, parse, format === undefined), writer);
+      return await this.ownUntilFailure(
+        new StoredValues(texts, parse, format === undefined),
+        writer,
+      );
     } finally {
       this.isRestored = false;
       this.restore = undefined;
@@ -229,11 +232,11 @@ export class KeyedStatePartition<V> {
     // Without the beginning of the log it is unknown which partitions have handed over: do not wait for them.
     if (partitionsBefore !== undefined && partitionsBefore !== this.partitions) return;
     const spans = await abortable(topicSpans(this.options.kafka, this.options.name), signal);
-    const ownUntilFailure = spans.find(({ partition }) => partition === this.partition);
-    if (ownUntilFailure !== undefined && ownUntilFailure.from > 0) restore.endRestore();
+    const own = spans.find(({ partition }) => partition === this.partition);
+    if (own !== undefined && own.from > 0) restore.endRestore();
   }
 
-  private async own(
+  private async ownUntilFailure(
     values: StoredValues<V>,
     writer: TransactionalWriter,
   ): Promise<FailedWrite | undefined> {
