@@ -72,14 +72,18 @@ export function atMostRepeats(times: number): MayRepeat {
 }
 
 /**
- * Allows a step back only from one life to the next, and not below the offsets committed at the beginning of the life:
- * `committed` holds, for each life except the first, each machine's first uncommitted command.
+ * Allows a step back from one life to the next, and within a life whose process has joined the group again,
+ * which a busy computer causes; never below the offsets committed at the beginning of the life. `committed` holds, for
+ * each life except the first, each machine's first uncommitted command.
  */
-export function fromCommitted(committed: readonly Sent[]): MayRepeat {
+export function fromCommitted(
+  committed: readonly Sent[],
+  hasRejoined: (life: number) => boolean = () => false,
+): MayRepeat {
   return (machineId, before, after) => {
-    const floors = committed[after.life - 1];
-    if (floors === undefined || after.life === before.life) return false;
+    if (after.life === before.life && !hasRejoined(after.life)) return false;
+    if (after.life === 0) return true;
     // everything was committed of a machine that is not listed
-    return after.number >= (floors.get(machineId) ?? Infinity);
+    return after.number >= (committed[after.life - 1]?.get(machineId) ?? Infinity);
   };
 }

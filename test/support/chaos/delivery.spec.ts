@@ -114,6 +114,17 @@ describe('a repetition', () => {
     expect(faults([4], 1)).toEqual(['A: reason 1 (call 4, life 0) after 2 (call 3, life 0)']);
   });
 
+  it('is allowed in the middle of a life that has lost its membership, from what was committed', () => {
+    const faultsFrom = (committed: number, takeovers: number[]) =>
+      deliveryFaults({ sent }, repeated, {
+        takeovers,
+        mayRepeat: () => fromCommitted([new Map([['A', committed]])], (life) => life === 1),
+      });
+    expect(faultsFrom(1, [2])).toEqual([]);
+    expect(faultsFrom(2, [2])).toHaveLength(1);
+    expect(faultsFrom(0, [4])).toHaveLength(1);
+  });
+
   it('is not allowed for a machine whose commands are all committed', () => {
     const mayRepeat = () => fromCommitted([new Map()]);
     expect(deliveryFaults({ sent }, repeated, { takeovers: [3], mayRepeat })).toHaveLength(1);
