@@ -16,6 +16,8 @@ export class KafkaRelay {
   private isAnswerLost = false;
   private readonly sockets = new Set<Socket>();
   private connectionCount = 0;
+  /** The relays of all brokers whose addresses answers name. */
+  private relays: readonly KafkaRelay[] = [this];
 
   private constructor(
     private readonly server: Server,
@@ -31,6 +33,13 @@ export class KafkaRelay {
     const server = createServer().listen(0, host);
     await once(server, 'listening');
     return new KafkaRelay(server, host, Number(port));
+  }
+
+  /** One relay for each broker of a cluster: an answer that names any of them names its relay instead. */
+  static async toEach(brokers: readonly string[]): Promise<KafkaRelay[]> {
+    const relays = await Promise.all(brokers.map((broker) => KafkaRelay.to(broker)));
+    for (const relay of relays) relay.relays = relays;
+    return relays;
   }
 
   /** The address for clients, `host:port`. */
@@ -123,7 +132,7 @@ export class KafkaRelay {
         this.isAnswerLost = false;
         this.cut();
       }
-      client.write(this.withOwnPort(answer));
+      client.write(this.withRelays(answer));
     });
   }
 
@@ -131,11 +140,13 @@ export class KafkaRelay {
     if (this.delayMs > 0) await realDelayMs(this.delayMs);
   }
 
-  private withOwnPort(answer: Buffer): Buffer {
-    const theirs = addressBytes(this.host, this.port);
-    const ours = addressBytes(this.host, this.ownPort);
-    for (let at = answer.indexOf(theirs); at >= 0; at = answer.indexOf(theirs, at)) {
-      ours.copy(answer, at);
+  private withRelays(answer: Buffer): Buffer {
+    for (const { host, port, ownPort } of this.relays) {
+      const theirs = addressBytes(host, port);
+      const ours = addressBytes(host, ownPort);
+      for (let at = answer.indexOf(theirs); at >= 0; at = answer.indexOf(theirs, at)) {
+        ours.copy(answer, at);
+      }
     }
     return answer;
   }

@@ -87,7 +87,7 @@ export class Readiness {
     const { consumer } = this.strategy;
     switch (consumer.state) {
       case 'running':
-        return this.stateProblem() ?? this.controls.problem;
+        return [this.stateProblem(), this.controls.problem].filter(Boolean).join('; ') || undefined;
       case 'starting':
         return consumer.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':

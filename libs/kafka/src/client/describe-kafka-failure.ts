@@ -174,7 +174,7 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
       return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;
     case 'LEADER_NOT_AVAILABLE':
-      return `a partition of ${named || 'a topic'} has no leader: if that goes on, a broker that holds it, or a disk of it, is away`;
+      return `a partition of ${named || 'a topic'} has no leader that answers: if that goes on, a broker that holds it, or a disk of it, is away`;
     case 'UNKNOWN_TOPIC_OR_PARTITION':
     case 'KafkaJSMetadataNotLoaded':
     case 'KafkaJSTopicMetadataNotLoaded':

@@ -2,12 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
-import {
-  answeredInTime,
-  coPartitionedAssigner,
-  guardBrokers,
-  UnreadableTopics,
-} from './group-consumer.js';
+import { coPartitionedAssigner, guardBrokers, UnreadableTopics } from './group-consumer.js';
 
 /** The part of kafkajs's cluster that the assigner uses; like that, it knows only added topics. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
@@ -171,47 +166,6 @@ describe('guardBrokers', () => {
       topics: [{ topic: 'lists', partitions: [{ partition: 3 }] }],
     });
     expect(log).toEqual(['lists/3 ends at 9']);
-  });
-});
-
-describe('answeredInTime', () => {
-  const asking = (topic: string) => ({
-    maxWaitTime: 250,
-    topics: [{ topic, partitions: [{ partition: 0 }] }],
-  });
-  let answers: ((topic: string) => void)[];
-  let fetch: ReturnType<typeof answeredInTime>;
-
-  beforeEach(() => {
-    jest.useFakeTimers();
-    answers = [];
-    fetch = answeredInTime(
-      () =>
-        new Promise((resolve) => {
-          answers.push((topic) => resolve({ responses: [{ topicName: topic, partitions: [] }] }));
-        }),
-    );
-  });
-
-  afterEach(() => jest.useRealTimers());
-
-  it('answers the next fetch of the same topics with the late answer', async () => {
-    const first = fetch(asking('a'));
-    await jest.advanceTimersByTimeAsync(2000);
-    expect(await first).toEqual({ responses: [] });
-    const second = fetch(asking('a'));
-    answers[0]?.('a');
-    expect(await second).toEqual({ responses: [{ topicName: 'a', partitions: [] }] });
-    expect(answers).toHaveLength(1);
-  });
-
-  it('drops the late answer if the next fetch is of other topics', async () => {
-    void fetch(asking('a'));
-    await jest.advanceTimersByTimeAsync(2000);
-    const second = fetch(asking('b'));
-    answers[0]?.('a');
-    answers[1]?.('b');
-    expect(await second).toEqual({ responses: [{ topicName: 'b', partitions: [] }] });
   });
 });
 

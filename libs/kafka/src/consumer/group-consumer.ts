@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs, withDeadline } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import {
   AssignerProtocol,
   type Cluster,
@@ -10,6 +10,13 @@ import {
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, FetchedEnds, KafkaClient } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
+import {
+  type Fetch,
+  type Fetched,
+  type FetchedTopic,
+  type FetchRequest,
+  SilentBrokers,
+} from './silent-brokers.js';
 
 /** After this time without a heartbeat, the coordinator and the member itself count it as dead. */
 export const SESSION_TIMEOUT_MS = 8000;
@@ -65,20 +72,11 @@ export function createGroupConsumer(
 
 /** Part of kafkajs's broker that its types lack. The group's coordinator answers some of the requests. */
 interface Broker {
+  /** `host:port`. */
+  readonly brokerAddress: string;
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
-  fetch(request: FetchRequest): Promise<Fetched>;
-}
-interface FetchRequest {
-  maxWaitTime: number;
-  topics: readonly FetchedTopic[];
-}
-interface FetchedTopic {
-  topic: string;
-  partitions: readonly { partition: number }[];
-}
-interface Fetched {
-  responses: readonly { topicName: string; partitions: readonly FetchedEnds[] }[];
+  fetch: Fetch;
 }
 interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Broker>;
@@ -103,7 +101,7 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
       guard.beforeSync(request.generationId);
       return syncGroup(request);
     };
-    const fetch = answeredInTime(broker.fetch.bind(broker));
+    const fetch = guard.unreadable.silent.answeredInTime(broker);
     broker.fetch = async (request) => {
       const fetched = await guard.unreadable.fetchReadable(fetch, request);
       for (const { topicName, partitions } of fetched.responses) {
@@ -112,30 +110,6 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
       return fetched;
     };
     return broker;
-  };
-}
-
-type Fetch = Broker['fetch'];
-
-/** A fetch takes 250 ms at most, unless the broker delays its answer. */
-const FETCH_DUE_MS = 2000;
-
-/**
- * Returns an empty fetch if the broker delays its answer, as it does for ten seconds when a quota is exceeded.
- * kafkajs sends heartbeats only between fetches, and the session lasts {@link SESSION_TIMEOUT_MS}. The late answer
- * serves the next fetch of the same topics; a fetch of others drops it.
- */
-export function answeredInTime(fetch: Fetch): Fetch {
-  let late: { topics: FetchRequest['topics']; answer: Promise<Fetched> } | undefined;
-  return async (request) => {
-    const { topics } = request;
-    const held = late;
-    late = undefined;
-    const isSame = held !== undefined && JSON.stringify(held.topics) === JSON.stringify(topics);
-    const answer = isSame ? held.answer : fetch(request);
-    if (await withDeadline(answer, FETCH_DUE_MS)) return answer;
-    late = { topics, answer };
-    return { responses: [] };
   };
 }
 
@@ -160,6 +134,7 @@ export class UnreadableTopics {
   /** Cluster of the newest consumer, which knows the leaders of partitions. */
   cluster: Pick<Cluster, 'findTopicPartitionMetadata'> | undefined;
   private leaderless: ReadonlyMap<string, string> = new Map();
+  readonly silent = new SilentBrokers();
 
   /** Why some topics are not read, for `/health/ready`. A refusal not renewed lately is of a revoked partition. */
   get readProblem(): string | undefined {
@@ -170,6 +145,7 @@ export class UnreadableTopics {
       ...newest.map(({ why }) => why),
       ...this.absent.values(),
       ...this.leaderless.values(),
+      ...this.silent.problems,
     ];
     return whys.length === 0 ? undefined : whys.join('; ');
   }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { jest } from '@jest/globals';
 import { realEpochMs } from '#libs/clock';
 import '../index.js';
 import { withOffsetsOfLed, withSoonLeaders } from './leaders.js';
@@ -66,9 +67,31 @@ describe('metadata', () => {
   });
 });
 
+describe('a request to any broker', () => {
+  it('is made to the next one if a broker does not answer in time', async () => {
+    jest.useFakeTimers();
+    class Pool {
+      getNodeIds = (): string[] => ['1', '2'];
+      async withBroker(ask: (of: string) => Promise<string>): Promise<string> {
+        return ask('1').catch(() => ask('2'));
+      }
+    }
+    const pool = new (withSoonLeaders(Pool as never) as unknown as typeof Pool)();
+    const asked = pool.withBroker((of) =>
+      of === '1' ? new Promise(() => undefined) : Promise.resolve(of),
+    );
+    await jest.advanceTimersByTimeAsync(4000);
+    expect(await asked).toBe('2');
+    jest.useRealTimers();
+  });
+});
+
 describe('offsets', () => {
   /** Partition 1 of a topic has no leader, until its offsets are asked for. */
   class Cluster {
+    getNodeIds(): string[] {
+      return ['1', '2'];
+    }
     partitions: object[] = [led(0), leaderless(1)];
     asked: number[] = [];
     findTopicPartitionMetadata(): object[] {
@@ -103,5 +126,44 @@ describe('offsets', () => {
     expect(cluster.asked).toEqual([0]);
     await cluster.fetchTopicsOffset(asked);
     expect(cluster.asked).toEqual([0, 1]);
+  });
+
+  afterEach(() => jest.useRealTimers());
+
+  it('are -1 for a partition whose leader does not answer in time, until its late answer', async () => {
+    jest.useFakeTimers();
+    let answer: (() => void) | undefined;
+    class Silent extends Cluster {
+      override findTopicPartitionMetadata(): object[] {
+        return [led(0), { ...led(1), leader: 2 }];
+      }
+      override async fetchTopicsOffset(
+        topics: Parameters<Cluster['fetchTopicsOffset']>[0],
+      ): Promise<object> {
+        const found = super.fetchTopicsOffset(topics);
+        if (this.asked.includes(1)) await new Promise<void>((resolve) => (answer = resolve));
+        return found;
+      }
+    }
+    const cluster = new (withOffsetsOfLed(Silent as never) as unknown as typeof Silent)();
+    const partitions = [{ partition: 0 }, { partition: 1 }];
+    const offsetsAfter = async (ms: number): Promise<object> => {
+      const found = cluster.fetchTopicsOffset([{ topic: 'a', partitions }]);
+      await jest.advanceTimersByTimeAsync(ms);
+      return found;
+    };
+    const offsets = (second: string): unknown[] => [
+      expect.objectContaining({
+        partitions: [
+          { partition: 0, offset: '7' },
+          { partition: 1, offset: second },
+        ],
+      }),
+    ];
+    expect(await offsetsAfter(4000)).toEqual(offsets('-1'));
+    // no request waits for that leader again
+    expect(await offsetsAfter(1)).toEqual(offsets('-1'));
+    answer?.();
+    expect(await offsetsAfter(1)).toEqual(offsets('7'));
   });
 });

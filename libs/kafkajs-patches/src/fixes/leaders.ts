@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { realEpochMs } from '#libs/clock';
+import { realEpochMs, withDeadline } from '#libs/clock';
 
 const require = createRequire(import.meta.url);
 const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
@@ -65,12 +65,20 @@ const isMissing = ({ topicErrorCode }: TopicMetadata): boolean =>
 interface MetadataPool {
   metadata: Metadata | null;
   metadataExpireAt: number | null;
+  getNodeIds(): readonly string[];
   refreshMetadata(topics: readonly string[]): Promise<unknown>;
+  withBroker<T>(ask: (of: never) => Promise<T>): Promise<T | null>;
 }
 
 export type ExpiringPoolClass = new (options: never) => MetadataPool;
 
-/** Refreshes metadata soon while partitions have no leader. */
+/** A consumer sends no heartbeat while it waits for an answer, and its session lasts eight seconds. */
+const ANSWER_DUE_MS = 4000;
+
+/**
+ * Refreshes metadata soon while partitions have no leader. Asks another broker for a coordinator if one does not
+ * answer; kafkajs waits for the time-out of a request.
+ */
 export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
   return class BrokerPool extends Base {
     override async refreshMetadata(topics: readonly string[]): Promise<void> {
@@ -82,6 +90,15 @@ export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
           realEpochMs() + ASK_AGAIN_MS,
         );
       }
+    }
+
+    override withBroker<T>(ask: (of: never) => Promise<T>): Promise<T | null> {
+      if (this.getNodeIds().length === 1) return super.withBroker(ask);
+      return super.withBroker(async (of) => {
+        const answer = ask(of);
+        if (await withDeadline(answer, ANSWER_DUE_MS)) return answer;
+        throw new Error('another broker is asked');
+      });
     }
   };
 }
@@ -96,35 +113,74 @@ interface TopicOffsets {
 }
 
 interface OffsetsCluster {
+  getNodeIds(): readonly string[];
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
   fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]>;
 }
 
 export type OffsetsClusterClass = new (options: never) => OffsetsCluster;
 
-/** Returns -1 as the offset of a leaderless partition. kafkajs fails to ask its leader, and asks no other. */
+const NO_ANSWER = ['KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'];
+
+/**
+ * Returns -1 as the offset of a partition that has no leader, or whose leader does not answer while others may.
+ * kafkajs waits for all leaders: with one of three brokers silent, no consumer stayed in its group, and no progress
+ * of a partition was read. A late answer serves the next request for the same offsets; until then, none waits for that
+ * leader.
+ */
 export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass {
   return class Cluster extends Base {
+    private readonly silent = new Set<number>();
+    private readonly late = new Map<string, Promise<TopicOffsets[]>>();
+
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
       // Determined once: metadata may be refreshed while the leaders are asked.
-      const without = topics.map(({ topic, partitions }) => {
-        const known = this.findTopicPartitionMetadata(topic).filter(isLeaderless);
-        const leaderless = new Set(known.map(({ partitionId }) => partitionId));
-        return partitions.filter(({ partition }) => leaderless.has(partition));
+      const leaders = topics.map(({ topic }) => {
+        const known = this.findTopicPartitionMetadata(topic);
+        return new Map(known.map(({ partitionId, leader }) => [partitionId, leader]));
       });
-      if (without.flat().length === 0) return super.fetchTopicsOffset(topics);
-      const led = topics.map((asked, at) => ({
-        ...asked,
-        partitions: asked.partitions.filter((each) => without[at]?.includes(each) === false),
-      }));
-      const found = await super.fetchTopicsOffset(led);
+      const ledBy = (leader: number): AskedOffsets[] =>
+        topics.map((asked, at) => ({
+          ...asked,
+          partitions: asked.partitions.filter((of) => leaders[at]?.get(of.partition) === leader),
+        }));
+      const ids = new Set(leaders.flatMap((of) => [...of.values()]));
+      const answers = await Promise.all([...ids].map((id) => this.askLeader(id, ledBy(id))));
       return topics.map(({ topic }, at) => ({
         topic,
-        partitions: [
-          ...(found.find((of) => of.topic === topic)?.partitions ?? []),
-          ...(without[at] ?? []).map(({ partition }) => ({ partition, offset: NO_OFFSET })),
-        ],
+        partitions: answers.flatMap((answer) => answer[at]?.partitions ?? []),
       }));
+    }
+
+    /** Returns the offsets in the order of the topics. */
+    private async askLeader(leader: number, topics: AskedOffsets[]): Promise<TopicOffsets[]> {
+      const unknown = topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: partitions.map(({ partition }) => ({ partition, offset: NO_OFFSET })),
+      }));
+      if (leader === NO_LEADER) return unknown;
+      const request = JSON.stringify([leader, topics]);
+      const answer = this.late.get(request) ?? super.fetchTopicsOffset(topics);
+      // Without other brokers, nothing could go on sooner.
+      const isOnly = this.getNodeIds().length === 1;
+      const dueMs = this.silent.has(leader) ? 0 : ANSWER_DUE_MS;
+      if (!isOnly && !(await withDeadline(answer, dueMs))) {
+        this.silent.add(leader);
+        this.late.set(request, answer);
+        return unknown;
+      }
+      this.late.delete(request);
+      try {
+        const found = await answer;
+        this.silent.delete(leader);
+        return topics.map(
+          ({ topic }) => found.find((of) => of.topic === topic) ?? { topic, partitions: [] },
+        );
+      } catch (error) {
+        if (isOnly || !NO_ANSWER.includes((error as Error).name)) throw error;
+        this.silent.add(leader);
+        return unknown;
+      }
     }
   };
 }
