@@ -77,7 +77,7 @@ const ANSWER_DUE_MS = 4000;
 
 /**
  * Refreshes metadata soon while partitions have no leader. Asks another broker for a coordinator if one does not
- * answer; kafkajs waits for the time-out of a request.
+ * answer; kafkajs waits for the time-out of a request, as this does for the last broker.
  */
 export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
   return class BrokerPool extends Base {
@@ -93,10 +93,11 @@ export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
     }
 
     override withBroker<T>(ask: (of: never) => Promise<T>): Promise<T | null> {
-      if (this.getNodeIds().length === 1) return super.withBroker(ask);
+      let others = this.getNodeIds().length;
       return super.withBroker(async (of) => {
         const answer = ask(of);
-        if (await withDeadline(answer, ANSWER_DUE_MS)) return answer;
+        others -= 1;
+        if (others <= 0 || (await withDeadline(answer, ANSWER_DUE_MS))) return answer;
         throw new Error('another broker is asked');
       });
     }
@@ -125,13 +126,11 @@ const NO_ANSWER = ['KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'];
 /**
  * Returns -1 as the offset of a partition that has no leader, or whose leader does not answer while others may.
  * kafkajs waits for all leaders: with one of three brokers silent, no consumer stayed in its group, and no progress
- * of a partition was read. A late answer serves the next request for the same offsets; until then, none waits for that
- * leader.
+ * of a partition was read. Until the late answer or the time-out of the request, that leader is not asked again.
  */
 export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass {
   return class Cluster extends Base {
     private readonly silent = new Set<number>();
-    private readonly late = new Map<string, Promise<TopicOffsets[]>>();
 
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
       // Determined once: metadata may be refreshed while the leaders are asked.
@@ -158,27 +157,23 @@ export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass
         topic,
         partitions: partitions.map(({ partition }) => ({ partition, offset: NO_OFFSET })),
       }));
-      if (leader === NO_LEADER) return unknown;
-      const request = JSON.stringify([leader, topics]);
-      const answer = this.late.get(request) ?? super.fetchTopicsOffset(topics);
+      if (leader === NO_LEADER || this.silent.has(leader)) return unknown;
+      const answer = super.fetchTopicsOffset(topics);
       // Without other brokers, nothing could go on sooner.
       const isOnly = this.getNodeIds().length === 1;
-      const dueMs = this.silent.has(leader) ? 0 : ANSWER_DUE_MS;
-      if (!isOnly && !(await withDeadline(answer, dueMs))) {
+      if (!isOnly && !(await withDeadline(answer, ANSWER_DUE_MS))) {
         this.silent.add(leader);
-        this.late.set(request, answer);
+        const mayBeAsked = (): unknown => this.silent.delete(leader);
+        void answer.then(mayBeAsked, mayBeAsked);
         return unknown;
       }
-      this.late.delete(request);
       try {
         const found = await answer;
-        this.silent.delete(leader);
         return topics.map(
           ({ topic }) => found.find((of) => of.topic === topic) ?? { topic, partitions: [] },
         );
       } catch (error) {
         if (isOnly || !NO_ANSWER.includes((error as Error).name)) throw error;
-        this.silent.add(leader);
         return unknown;
       }
     }
