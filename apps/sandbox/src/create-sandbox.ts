@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ConsoleLogger, Logger, type LogLevel as NestLogLevel } from '@nestjs/common';
+import { ConsoleLogger, type LogLevel as NestLogLevel } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
@@ -21,7 +21,7 @@ import { AnswerOptions, ServiceClock } from './service/answer-options.js';
 import { OPERATIONS } from './service/operations.js';
 import { ServiceModule } from './service/service.module.js';
 import { TokenRegistry } from './service/token-registry.js';
-import { followTokensFile, readTokensFile } from './service/tokens-file.js';
+import { followTokensFile, readTokens } from './service/tokens-file.js';
 
 /** The lowest Nest level that is logged. Nest logs its own start at level `log`. */
 const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
@@ -38,8 +38,8 @@ type LoadedSettings = ReturnType<typeof loadSettings>;
 
 /** @throws SettingsError with all problems of the settings and their files */
 export function loadSettings(environment: Environment) {
-  return loadSandboxSettings(environment, (env, { tokensFile, timeline }) => ({
-    tokens: readTokensFile(env, tokensFile),
+  return loadSandboxSettings(environment, (env, { timeline }) => ({
+    tokens: env.fromFiles(readTokens),
     machines: timeline === undefined ? undefined : readTimeline(env, timeline),
   }));
 }
@@ -91,12 +91,10 @@ function dateAnswers(instance: FastifyInstance, { clock, options }: SandboxWorld
   });
 }
 
-function followTokens(settings: LoadedSettings, tokens: TokenRegistry): () => void {
-  tokens.replaceListed(settings.files?.tokens ?? new Map());
-  if (settings.tokensFile === undefined) return () => undefined;
-  return followTokensFile(settings.tokensFile, tokens, (problem) => {
-    new Logger('TokensFile').warn(`kept the tokens as they were: the file ${problem}`);
-  });
+function followTokens({ tokensFile, files }: LoadedSettings, registry: TokenRegistry): () => void {
+  if (tokensFile === undefined || files?.tokens === undefined) return () => undefined;
+  registry.replaceListed(files.tokens.value);
+  return followTokensFile(tokensFile, files.tokens, registry);
 }
 
 const METHODS_OF_PATH = new Map<string, readonly string[]>(
