@@ -54,24 +54,14 @@ export interface NewDeadLetter {
  * inside an id is percent-encoded.
  */
 export function deadLetterHeaders(deadLetter: NewDeadLetter): Record<string, string> {
-  const headers: Record<string, string> = {
-    [DEAD_LETTER_HEADERS.code]: deadLetter.code,
-    [DEAD_LETTER_HEADERS.detail]: printable(deadLetter.detail),
-    [DEAD_LETTER_HEADERS.sourceTopic]: deadLetter.sourceTopic,
-    [DEAD_LETTER_HEADERS.sourcePartition]: String(deadLetter.sourcePartition),
-    [DEAD_LETTER_HEADERS.sourceOffset]: deadLetter.sourceOffset,
-    [DEAD_LETTER_HEADERS.sourceTimestamp]: deadLetter.sourceTimestamp,
-    [DEAD_LETTER_HEADERS.failedAt]: String(deadLetter.failedAt),
-    [DEAD_LETTER_HEADERS.attempts]: String(deadLetter.attempts),
+  const { detail, machineIds } = deadLetter;
+  const values: Partial<Record<string, string | number>> = {
+    ...{ ...deadLetter, detail: printable(detail) },
+    machineIds: machineIds?.map(escapeComma).join(','),
   };
-  if (deadLetter.httpStatus !== undefined) {
-    headers[DEAD_LETTER_HEADERS.httpStatus] = String(deadLetter.httpStatus);
-  }
-  if (deadLetter.machineIds !== undefined) {
-    headers[DEAD_LETTER_HEADERS.machineIds] = deadLetter.machineIds.map(escapeComma).join(',');
-  }
-  if (deadLetter.traceparent !== undefined) {
-    headers[DEAD_LETTER_HEADERS.traceparent] = deadLetter.traceparent;
+  const headers: Record<string, string> = {};
+  for (const [field, header] of Object.entries(DEAD_LETTER_HEADERS)) {
+    if (values[field] !== undefined) headers[header] = String(values[field]);
   }
   return headers;
 }
