@@ -420,15 +420,11 @@ const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assig
     '.google.type.Date': readDate,
     '.google.type.TimeOfDay': readTimeOfDay,
     '.google.protobuf.Timestamp': readTimestamp,
-    '.google.protobuf.BoolValue': readWrapped('bool'),
-    '.google.protobuf.BytesValue': readWrapped('bytes'),
-    '.google.protobuf.DoubleValue': readWrapped('double'),
-    '.google.protobuf.FloatValue': readWrapped('float'),
-    '.google.protobuf.Int32Value': readWrapped('int32'),
-    '.google.protobuf.Int64Value': readWrapped('int64'),
-    '.google.protobuf.StringValue': readWrapped('string'),
-    '.google.protobuf.UInt32Value': readWrapped('uint32'),
-    '.google.protobuf.UInt64Value': readWrapped('uint64'),
+    ...Object.fromEntries(
+      ['Bool', 'Bytes', 'Double', 'Float', 'Int32', 'Int64', 'String', 'UInt32', 'UInt64'].map(
+        (name) => [`.google.protobuf.${name}Value`, readWrapped(name.toLowerCase())],
+      ),
+    ),
   },
 );
 
