@@ -5,7 +5,6 @@ import { CallLog } from './control/call-log.js';
 import { CallsController } from './control/calls.controller.js';
 import { FaultBoard } from './control/fault-board.js';
 import { FaultsController } from './control/faults.controller.js';
-import { MachineReporter } from './control/machine-report.js';
 import { MachinesController } from './control/machines.controller.js';
 import { OptionsController } from './control/options.controller.js';
 import { ServiceGate } from './control/service-gate.js';
@@ -53,7 +52,7 @@ export class SandboxModule {
         ...[HealthController, MachinesController, TimelineController],
         ...[OptionsController, CallsController, FaultsController],
       ],
-      providers: [...providers, MachineReporter, CallLog, FaultBoard, ServiceGate],
+      providers: [...providers, CallLog, FaultBoard, ServiceGate],
       exports: providers,
     };
   }

@@ -1,18 +1,40 @@
 import { BadRequestException, Body, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { Clock } from '#libs/clock';
-import { periodsBetween } from '../plant/timeline.js';
-import { Plant } from '../plant/plant.js';
-import { type StatePeriod, toStatePeriods } from '../plant/visible-states.js';
-import { MachineLookup } from '../service/machine-lookup.js';
-import { ControlController } from './control-controller.decorator.js';
-import { ForceStateRequest, NO_DATA } from './force-state.request.js';
-import { type MachineReport, MachineReporter, type MachineSummary } from './machine-report.js';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
+import { Clock } from '#libs/clock';
 import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
+import { Plant, type PlantMachine } from '../plant/plant.js';
+import { MACHINE_STATES, type MachineState, periodsBetween } from '../plant/timeline.js';
+import { type StatePeriod, toStatePeriods, visibleState } from '../plant/visible-states.js';
+import {
+  type AcceptedClassification,
+  type ClassifiedPeriod,
+  Classifications,
+} from '../service/classifications.js';
+import { MachineLookup } from '../service/machine-lookup.js';
+import { WorkOrderLists } from '../service/work-order-lists.js';
+import { ControlController } from './control-controller.decorator.js';
 
 const LONGEST_SECONDS = 31 * 24 * 3600;
 const DEFAULT_SECONDS = 24 * 3600;
+/** Means "no data", because null releases the machine. */
+const NO_DATA = 'NO_DATA';
+
+/**
+ * A forced state from a time on, until it is released or until `to`. A `from` in the past changes periods that the
+ * activity log has shown.
+ */
+class ForceStateRequest {
+  /** null: releases the machine to its own timeline. */
+  @ValidateIf(({ state }: ForceStateRequest) => state !== null)
+  @IsIn([...MACHINE_STATES, NO_DATA])
+  state!: MachineState | typeof NO_DATA | null;
+
+  /** Epoch seconds; default now. */
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number | null;
+  /** Epoch seconds; default: without end. States forced after it remain. */
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number | null;
+}
 
 /** Epoch seconds; default the last 24 hours. */
 class TimelineQuery {
@@ -20,16 +42,22 @@ class TimelineQuery {
   @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
 }
 
-/** The requested window in whole minutes, or the problem of the query. */
-function minutesOf(
-  query: TimelineQuery,
-  now: number,
-): { fromMinute: number; toMinute: number } | { problem: string } {
-  const to = query.to ?? now;
-  const from = query.from ?? Math.max(0, to - DEFAULT_SECONDS);
-  if (from > to) return { problem: 'from is later than to' };
-  if (to - from > LONGEST_SECONDS) return { problem: 'the period is above the maximum of 31 days' };
-  return { fromMinute: Math.floor(from / 60), toMinute: Math.ceil(to / 60) };
+/** A machine, its visible state, and its work order list; times in epoch seconds. */
+interface MachineSummary extends Omit<PlantMachine, 'timeline'> {
+  /** The state that getMachineState answers now; null: no data. */
+  visibleState: ReturnType<typeof visibleState>;
+  /** The forced state, `NO_DATA` for a forced lack of data; null when nothing is forced. */
+  forcedState: string | null;
+  workingOrders: readonly string[];
+  workingOrdersSetAt: number | null;
+}
+
+interface MachineReport extends MachineSummary {
+  currentShift: { startTime: number; endTime: number };
+  /** Accepted calls, in order of receipt. */
+  classificationsReceived: readonly AcceptedClassification[];
+  /** The reasons that apply, in order of time, without overlap. */
+  classifications: ClassifiedPeriod[];
 }
 
 @ControlController('machines')
@@ -38,17 +66,25 @@ export class MachinesController {
     private readonly plant: Plant,
     private readonly lookup: MachineLookup,
     private readonly clock: Clock,
-    private readonly reporter: MachineReporter,
+    private readonly lists: WorkOrderLists,
+    private readonly classifications: Classifications,
   ) {}
 
   @Get()
   listMachines(): MachineSummary[] {
-    return this.plant.machines.map((machine) => this.reporter.summarise(machine));
+    return this.plant.machines.map((machine) => this.summarise(machine));
   }
 
   @Get(':machineId')
   reportMachine(@Param('machineId') machineId: string): MachineReport {
-    return this.reporter.reportMachine(this.lookup.getOr404(machineId));
+    const machine = this.lookup.getOr404(machineId);
+    const { startTime, endTime } = this.plant.calendar.shiftAt(this.clock.nowSeconds());
+    return {
+      ...this.summarise(machine),
+      currentShift: { startTime, endTime },
+      classificationsReceived: this.classifications.receivedFor(machineId),
+      classifications: this.classifications.periodsOf(machineId),
+    };
   }
 
   /**
@@ -58,9 +94,14 @@ export class MachinesController {
   @Get(':machineId/timeline')
   listPeriods(@Param('machineId') machineId: string, @Query() query: TimelineQuery): StatePeriod[] {
     const machine = this.lookup.getOr404(machineId);
-    const window = minutesOf(query, this.clock.nowSeconds());
-    if ('problem' in window) throw new BadRequestException(window.problem);
-    return toStatePeriods(periodsBetween(machine.timeline, window.fromMinute, window.toMinute));
+    const to = query.to ?? this.clock.nowSeconds();
+    const from = query.from ?? Math.max(0, to - DEFAULT_SECONDS);
+    if (from > to) throw new BadRequestException('from is later than to');
+    if (to - from > LONGEST_SECONDS) {
+      throw new BadRequestException('the period is above the maximum of 31 days');
+    }
+    const [fromMinute, toMinute] = [Math.floor(from / 60), Math.ceil(to / 60)];
+    return toStatePeriods(periodsBetween(machine.timeline, fromMinute, toMinute));
   }
 
   /** Forces or releases a state. Times are rounded to the nearest minute. */
@@ -78,6 +119,19 @@ export class MachinesController {
     const minutes = [Math.round(from / 60), Math.round(to / 60)] as const;
     if (state === null) machine.timeline.release(...minutes);
     else machine.timeline.force(state === NO_DATA ? null : state, ...minutes);
-    return this.reporter.reportMachine(machine);
+    return this.reportMachine(machineId);
+  }
+
+  private summarise(machine: PlantMachine): MachineSummary {
+    const { timeline, ...described } = machine;
+    const { workingOrders, setAt } = this.lists.listOf(machine.machineId);
+    const forced = timeline.openForce;
+    return {
+      ...described,
+      visibleState: visibleState(machine, this.clock.nowSeconds()),
+      forcedState: forced ? (forced.state ?? NO_DATA) : null,
+      workingOrders,
+      workingOrdersSetAt: setAt,
+    };
   }
 }
