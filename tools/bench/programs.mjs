@@ -10,6 +10,7 @@ import { startCommand, startProgram, untilHealthy } from '../start/app-process.m
 import { NODE_OPTIONS } from '../start/node-options.mjs';
 import { countRecords } from './kafka/topics.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';
+import { pollsFrom } from './states/poll-log.mjs';
 
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 // settings in the user's environment would change the measurement
@@ -86,17 +87,25 @@ function keepOnCores(cores, pid) {
   );
 }
 
-export async function startStub(bench, { machines, latencyMs, updateSeconds = 60 }) {
+/** Starts the service's stub; service-stub/stub-service.mjs has the fields of `conduct`. */
+export async function startService(bench, { machines, latencyMs, updateSeconds = 60 }) {
   const port = await anyFreePort();
-  const app = start(
-    bench,
-    'bench-service',
-    [STUB, port, machines, latencyMs, updateSeconds].map(String),
-    {},
-  );
+  const args = [STUB, port, machines, latencyMs, updateSeconds].map(String);
+  const app = start(bench, 'bench-service', args, {});
   const url = `http://127.0.0.1:${port}`;
   await untilHealthy(app, `${url}/stub/report`);
-  return { ...app, url };
+  const request = (path, init) => fetch(`${url}/stub/${path}`, init);
+  const ask = async (path, init) => (await request(path, init)).json();
+  const post = (path, value) => ask(path, { method: 'POST', body: JSON.stringify(value) });
+  return {
+    ...{ url, stop: app.stop, ended: app.ended },
+    report: () => ask('report'),
+    lasts: () => ask('lasts'),
+    answers: () => ask('answers'),
+    polls: async () => pollsFrom(await (await request('polls')).arrayBuffer()),
+    conduct: (change) => post('conduct', change),
+    change: (which) => post('change', which),
+  };
 }
 
 /**

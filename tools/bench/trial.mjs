@@ -3,7 +3,7 @@ import { produce } from './kafka/produce.mjs';
 import { readRecords } from './kafka/read-records.mjs';
 import { recordsOf } from './load.mjs';
 import { readOutcome } from './outcomes.mjs';
-import { startService } from './service.mjs';
+import { startService } from './programs.mjs';
 
 export const SERVICE_LATENCY_MS = 20;
 const OUTCOMES = 'machine.command-outcomes.v1';

@@ -15,9 +15,7 @@ export async function readRecords({ kafka, admin }, topic, map, from = []) {
   );
   const read = [];
   if (missing.size === 0) return read;
-  const consumer = kafka.consumer({ groupId: `${topic}-${randomUUID()}`, maxWaitTimeInMs: 100 });
-  await consumer.connect();
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  const consumer = await subscribe(kafka, topic);
   const end = afterSilence();
   await consumer.run({
     autoCommit: false,
@@ -34,6 +32,23 @@ export async function readRecords({ kafka, admin }, topic, map, from = []) {
   await end.come;
   await consumer.disconnect();
   return read;
+}
+
+/** Reads committed messages of a topic from its beginning, and calls `note` with each until it is stopped. */
+export async function followRecords({ kafka }, topic, note) {
+  const consumer = await subscribe(kafka, topic);
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch: { messages } }) => messages.forEach(note),
+  });
+  return { stop: () => consumer.disconnect() };
+}
+
+async function subscribe(kafka, topic) {
+  const consumer = kafka.consumer({ groupId: `${topic}-${randomUUID()}`, maxWaitTimeInMs: 100 });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  return consumer;
 }
 
 function afterSilence() {

@@ -1,6 +1,6 @@
 import { untilHealthy } from '../../start/app-process.mjs';
 import { addLoad, costsOf } from '../drain.mjs';
-import { followRecords } from '../kafka/follow-records.mjs';
+import { followRecords } from '../kafka/read-records.mjs';
 import { producePaced } from '../kafka/produce.mjs';
 import { lastOrdinals, LISTS, machinesByTurns, REASONS, recordsOf } from '../load.mjs';
 import { readOutcome, requireCorrect } from '../outcomes.mjs';

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { costsBetween, readCosts, readMetrics } from '../costs.mjs';
 import { countRecords } from '../kafka/topics.mjs';
 import { machinesByTurns, REASONS } from '../load.mjs';
-import { startBridge, untilCount } from '../programs.mjs';
-import { startService } from '../service.mjs';
+import { startBridge, startService, untilCount } from '../programs.mjs';
 import { fill, SERVICE_LATENCY_MS, withTrial } from '../trial.mjs';
 import { WrongResult } from '../outcomes.mjs';
 

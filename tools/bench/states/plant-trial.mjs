@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { followRecords } from '../kafka/follow-records.mjs';
+import { followRecords } from '../kafka/read-records.mjs';
 import { startBridge, untilCount } from '../programs.mjs';
 import { withService } from '../trial.mjs';
 import { requireNone } from '../outcomes.mjs';
