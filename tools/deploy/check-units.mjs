@@ -4,7 +4,7 @@ import { anyFreePort } from '../process/ports.mjs';
 import { buildApps } from '../setup/build.mjs';
 import { LOCAL, ROOT, runTool, say } from '../setup/command.mjs';
 import { expectEqual } from './check-images.mjs';
-import { installDebianPackages } from './debian-packages.mjs';
+import { installDebianPackages } from '../setup/debian-packages.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/systemd');
 const RUN_UNITS = join(ROOT, 'tools/deploy/run-units.sh');

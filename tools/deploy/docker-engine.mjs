@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { lastLines, LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
-import { installDebianPackages } from './debian-packages.mjs';
+import { installDebianPackages } from '../setup/debian-packages.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/docker');
 const START_TIMEOUT_MS = 60_000;

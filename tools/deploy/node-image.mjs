@@ -2,7 +2,7 @@ import { cp, mkdtemp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { npm } from '../setup/dependencies.mjs';
 import { LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
-import { installDebianPackages } from './debian-packages.mjs';
+import { installDebianPackages } from '../setup/debian-packages.mjs';
 
 const FOLDER = join(LOCAL, 'deploy');
 const NODE = '24.21.0';

@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
-import { step } from '../setup/command.mjs';
+import { installDebianPackages } from '../setup/debian-packages.mjs';
 
-const run = promisify(execFile);
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
-const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
  * The path of a Chromium for the tests of the terminal's page: CHROMIUM_PATH, otherwise one on the PATH, otherwise
@@ -15,7 +11,9 @@ const INSTALL_TIMEOUT_MS = 300_000;
 export async function findChromium() {
   const named = process.env.CHROMIUM_PATH;
   if (named) return existsSync(named) ? named : undefined;
-  return onPath() ?? (canInstall() ? await install() : undefined);
+  // a missing Chromium is reported at the end
+  if (!onPath()) await installDebianPackages({ chromium: 'chromium' }).catch(() => undefined);
+  return onPath();
 }
 
 function onPath() {
@@ -30,28 +28,4 @@ function isExecutable(file) {
   } catch {
     return false;
   }
-}
-
-function canInstall() {
-  return process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
-}
-
-async function install() {
-  const options = {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    timeout: INSTALL_TIMEOUT_MS,
-  };
-  try {
-    await step("installing Debian's chromium, for the tests of the terminal's page", async () => {
-      await run('apt-get', ['update', '-qq'], options);
-      await run(
-        'apt-get',
-        ['install', '-y', '-qq', '--no-install-recommends', 'chromium'],
-        options,
-      );
-    });
-  } catch {
-    // the step has printed it; a missing Chromium is reported at the end
-  }
-  return onPath();
 }

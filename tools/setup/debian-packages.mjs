@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { runTool, SetupError, step } from '../setup/command.mjs';
+import { runTool, SetupError, step } from './command.mjs';
 
 /**
  * Installs the Debian packages of missing programs.
