@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { type Environment, loadBridgeSettings, loadKafkaSettings } from '#libs/config';
@@ -22,6 +22,20 @@ import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 const run = promisify(execFile);
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** Listens until the end of the test. */
+async function serve(answer: RequestListener): Promise<{ port: string; close: () => void }> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port: String(port), close: () => server.close() };
+}
+
 const containing = (text: string) => expect.stringContaining(text) as string;
 
 interface Finding {
@@ -101,30 +115,35 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(kept?.detail).toMatch(/cleanup\.policy=compact,delete, .*retention\.ms=-1/);
   });
 
-  it('names a topic whose cleanup policy loses data', async () => {
-    await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'delete' });
+  /** Checks with another configuration of a topic, which then has the former value again. */
+  const checkedWith = async (topic: string, name: string, value: string, former: string) => {
+    await plant.kafka.topics.configure(topic, { [name]: value });
     const result = await bridgeCommand(['config', 'check', '--json']);
-    await plant.kafka.topics.configure(TOPICS.registry, { 'cleanup.policy': 'compact' });
-    expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
-      failed: [expect.stringMatching(/machine\.registry\.v1: cleanup\.policy is delete with/)],
-      exitCode: 1,
-    });
-  });
+    await plant.kafka.topics.configure(topic, { [name]: former });
+    return result;
+  };
 
-  it('reports no topic as unwritable because it has too few replicas in sync', async () => {
-    await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '2' });
-    const result = await bridgeCommand(['config', 'check', '--json']);
-    await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '1' });
+  it.each([
+    [
+      'names a topic whose cleanup policy loses data',
+      [TOPICS.registry, 'cleanup.policy', 'delete', 'compact'],
+      [expect.stringMatching(/machine\.registry\.v1: cleanup\.policy is delete with/)],
+    ],
+    [
+      'reports no topic as unwritable because it has too few replicas in sync',
+      [TOPICS.stateChanges, 'min.insync.replicas', '2', '1'],
+      [],
+    ],
+  ] as const)('%s', async (_, configuration, faults) => {
+    const result = await checkedWith(...configuration);
     expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
-      failed: [],
-      exitCode: 0,
+      failed: faults,
+      exitCode: faults.length > 0 ? 1 : 0,
     });
   });
 
   it('warns of an input whose messages are deleted within a day', async () => {
-    await plant.kafka.topics.configure(TOPICS.workOrders, { 'retention.ms': '3600000' });
-    const result = await bridgeCommand(['config', 'check', '--json']);
-    await plant.kafka.topics.configure(TOPICS.workOrders, { 'retention.ms': '604800000' });
+    const result = await checkedWith(TOPICS.workOrders, 'retention.ms', '3600000', '604800000');
     const warned = jsonLines<Finding>(result).filter(({ status }) => status === 'warn');
     expect(warned.filter(({ detail }) => detail.includes('retention'))).toEqual([
       expect.objectContaining({
@@ -153,15 +172,11 @@ describe('machine-bridge, beside a running bridge', () => {
   });
 
   it('shows the answer of an unknown server without its control characters', async () => {
-    const server = createServer((_, response) => {
-      response
-        .writeHead(400)
-        .end(JSON.stringify({ message: '\u001b]0;mine\u0007\rno\u202ethanks' }));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const { exitCode, stderr } = await bridgeCommand(['flows'], { BRIDGE_HTTP_PORT: String(port) });
-    server.close();
+    const message = '\u001b]0;mine\u0007\rno\u202ethanks';
+    const { port } = await serve((_, response) => {
+      response.writeHead(400).end(JSON.stringify({ message }));
+    });
+    const { exitCode, stderr } = await bridgeCommand(['flows'], { BRIDGE_HTTP_PORT: port });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(String.raw`400: \u001b]0;mine\u0007\u000dno\u202ethanks`);
   });
@@ -214,14 +229,13 @@ describe('machine-bridge, beside a running bridge', () => {
   it('checks the schema registry if there is one, and reports its faults', async () => {
     let answer = { status: 404, body: '{"error_code":40403}' };
     const types = { status: 200, body: '["JSON"]' };
-    const registry = createServer(({ url, headers }, response) => {
+    const registry = await serve(({ url, headers }, response) => {
       const isLogin = headers.authorization === `Basic ${btoa('bridge:registry-word')}`;
       const isTypes = url === '/api/schemas/types' && answer.body.includes('error_code');
       const { status, body } = isLogin ? (isTypes ? types : answer) : { status: 401, body: '' };
       response.writeHead(status).end(body);
-    }).listen(0, '127.0.0.1');
-    await once(registry, 'listening');
-    const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/api`;
+    });
+    const url = `http://127.0.0.1:${registry.port}/api`;
     const found = async (KAFKA_SCHEMA_REGISTRY_PASSWORD: string) => {
       const result = await bridgeCommand(['config', 'check', '--json'], {
         KAFKA_SCHEMA_REGISTRY_URL: url,
@@ -232,17 +246,14 @@ describe('machine-bridge, beside a running bridge', () => {
       const finding = jsonLines<Finding>(result).find(({ check }) => check === 'schema registry');
       return [result.exitCode, finding?.status, finding?.detail, finding?.remedy];
     };
-    try {
-      expect(await found('registry-word')).toEqual([0, 'ok', `answers at ${url}`, null]);
-      const login = containing('KAFKA_SCHEMA_REGISTRY_PASSWORD');
-      expect(await found('other-word')).toEqual([1, 'fail', `${url}: HTTP 401`, login]);
-      answer = { status: 200, body: '<html>' };
-      const noRegistry = containing('this is no schema registry');
-      const path = containing('/apis/ccompat/v7');
-      expect(await found('registry-word')).toEqual([1, 'fail', noRegistry, path]);
-    } finally {
-      registry.close();
-    }
+    expect(await found('registry-word')).toEqual([0, 'ok', `answers at ${url}`, null]);
+    const login = containing('KAFKA_SCHEMA_REGISTRY_PASSWORD');
+    expect(await found('other-word')).toEqual([1, 'fail', `${url}: HTTP 401`, login]);
+    answer = { status: 200, body: '<html>' };
+    const noRegistry = containing('this is no schema registry');
+    const path = containing('/apis/ccompat/v7');
+    expect(await found('registry-word')).toEqual([1, 'fail', noRegistry, path]);
+    registry.close();
     const refused = containing('ECONNREFUSED');
     const start = containing('start the registry');
     expect(await found('registry-word')).toEqual([69, 'fail', refused, start]);
@@ -362,26 +373,20 @@ describe('machine-bridge, beside a running bridge', () => {
 
   it('reports another version of a running bridge, even if some answers are missing', async () => {
     const ready = { details: { kafka: { status: 'up' }, outcomes: { status: 'up' } } };
-    const other = createServer((request, response) => {
+    const { port } = await serve((request, response) => {
       const metrics = 'machine_bridge_build_info{version="9.8.7"} 1\n';
       if (request.url === '/api/flows') request.socket.destroy();
       response.end(request.url === '/metrics' ? metrics : JSON.stringify(ready));
     });
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    try {
-      const { port } = other.address() as AddressInfo;
-      const result = await bridgeCommand(['doctor', '--json', '--url', `http://127.0.0.1:${port}`]);
-      const found = jsonLines<Finding>(result).filter(({ check }) =>
-        ['bridge version', 'bridge partitions'].includes(check),
-      );
-      expect(found).toMatchObject([
-        { status: 'warn', detail: 'machine-bridge 9.8.7, Node.js unknown' },
-        { status: 'warn', detail: containing('/api/flows') },
-      ]);
-      expect(result.exitCode).toBe(0);
-    } finally {
-      other.close();
-    }
+    const result = await bridgeCommand(['doctor', '--json', '--url', `http://127.0.0.1:${port}`]);
+    const found = jsonLines<Finding>(result).filter(({ check }) =>
+      ['bridge version', 'bridge partitions'].includes(check),
+    );
+    expect(found).toMatchObject([
+      { status: 'warn', detail: 'machine-bridge 9.8.7, Node.js unknown' },
+      { status: 'warn', detail: containing('/api/flows') },
+    ]);
+    expect(result.exitCode).toBe(0);
   });
 
   it('lists the machines of the group and those of one bridge', async () => {
