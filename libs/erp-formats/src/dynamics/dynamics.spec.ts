@@ -17,16 +17,9 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
 
 describe('a production order of Dynamics 365', () => {
-  it.each([
-    ['Created', 'planned'],
-    ['Released', 'released'],
-    ['StartedUp', 'started'],
-    ['ReportedFinished', 'completed'],
-  ])('that is %s is %s, and so are its operations', (ProductionOrderStatus, status) => {
-    expect(read(order({ ProductionOrderStatus }))[0]?.order).toMatchObject({
-      status,
-      operations: [{ status }],
-    });
+  it('has operations with its status', () => {
+    const [message] = read(order({ ProductionOrderStatus: 'StartedUp' }));
+    expect(message?.order.operations).toMatchObject([{ status: 'started' }]);
   });
 
   it.each([

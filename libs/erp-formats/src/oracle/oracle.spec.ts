@@ -27,10 +27,7 @@ describe('a work order of Oracle Fusion', () => {
   );
 
   it.each([
-    [{ WorkOrderSystemStatusCode: 'ORA_UNRELEASED' }, 'planned'],
     [{ WorkOrderSystemStatusCode: 'RELEASED' }, 'released'],
-    [{ WorkOrderSystemStatusCode: 'ORA_ON_HOLD' }, 'held'],
-    [{ WorkOrderSystemStatusCode: 'ON_HOLD' }, 'held'],
     [{ WorkOrderSystemStatusCode: null, WorkOrderStatusCode: 'ON_HOLD' }, 'held'],
     [{ WorkOrderSystemStatusCode: 'ORA_COMPLETED' }, 'completed'],
     [{ WorkOrderSystemStatusCode: null, WorkOrderStatusCode: 'ORA_CANCELED' }, 'cancelled'],
