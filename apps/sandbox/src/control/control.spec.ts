@@ -41,12 +41,9 @@ describe('the control API', () => {
       expect(await response.text()).toBe('<oops');
     });
 
-    it('does not apply to other operations', async () => {
+    it('applies to every operation unless one is named', async () => {
       await place({ operation: 'setWorkOrderList', status: 500 });
       expect((await sandbox.service(...INFO)).status).toBe(200);
-    });
-
-    it('applies to every operation unless one is named', async () => {
       expect(await place({ status: 500 })).toMatchObject({ operation: '*' });
       expect((await sandbox.service(...INFO)).status).toBe(500);
     });

@@ -28,20 +28,12 @@ describe('the prevailing state of a minute', () => {
 });
 
 describe('a scripted timeline', () => {
-  it('has no data before, between and after its periods', () => {
-    const timeline = new ScriptedTimeline([
-      { startTime: 60, endTime: 120, state: 'IDLE' },
-      { startTime: 180, endTime: 240, state: 'OFF' },
-    ]);
-    expect(minutes(timeline, 6)).toEqual([null, 'IDLE', null, 'OFF', null, null]);
-  });
-
   it('continues an open period', () => {
     const timeline = new ScriptedTimeline([{ startTime: 0, endTime: Infinity, state: 'IDLE' }]);
     expect(timeline.segmentAt(1e9)).toEqual({ fromMinute: 0, toMinute: Infinity, state: 'IDLE' });
   });
 
-  it('gives every minute the prevailing state of its seconds', () => {
+  it('gives every minute the prevailing state of its seconds, of which those without a period have no data', () => {
     const lengths = fc.array(
       fc.record({
         gap: fc.oneof(fc.constant(0), fc.nat({ max: 200 })),
