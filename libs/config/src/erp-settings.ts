@@ -3,7 +3,6 @@ import {
   EnrichmentRules,
   EquipmentMap,
   equipmentMapFormat,
-  type MappingEntry,
   parseEnrichmentRules,
   parseEquipmentMap,
   parseOrderMapping,
@@ -16,64 +15,44 @@ import type { TokenSettings } from './token-settings.js';
 /** A day: a larger skew would accept any time. */
 const LARGEST_SKEW_SECONDS = 86_400;
 
-export interface ErpSettings {
-  /** Maps work centres to machines. Without a file, the work centre is the machineId. */
-  equipmentMap: EquipmentMap;
-  /** Source of the map, to detect changes; undefined without a file. */
-  equipmentMapFile: { path: string; content: string } | undefined;
-  /** Expressions for formats without an adapter, each compiled once to check it; empty without a file. */
-  mapping: readonly MappingEntry[];
-  /** Rules for thin events that a GET completes; empty without a file. */
-  enrichment: EnrichmentRules;
-  /** IANA zone of the ERP's local times. */
-  timeZone: string;
-  /** Limit for `issuedAt` and `changedAt` ahead of the clock. */
-  commandMaxSkewSeconds: number;
-}
+export type ErpSettings = ReturnType<typeof readErpSettings>;
 
 /** Only the ERP settings, for the commands. @throws SettingsError with all problems */
 export function loadErpSettings(environment: Environment): ErpSettings {
   return readSettings(environment, readErpSettings);
 }
 
-export function readErpSettings(env: EnvironmentReader): ErpSettings {
-  return {
-    timeZone: env.timeZone('ERP_TIME_ZONE'),
-    commandMaxSkewSeconds: env.integer('COMMAND_MAX_SKEW_SECONDS', {
-      default: 300,
-      max: LARGEST_SKEW_SECONDS,
-    }),
-    ...readEquipmentMap(env),
-    mapping: readMapping(env),
-    enrichment: readEnrichment(env),
-  };
-}
-
-function readEquipmentMap(
-  env: EnvironmentReader,
-): Pick<ErpSettings, 'equipmentMap' | 'equipmentMapFile'> {
-  const given = readFile(env, 'EQUIPMENT_MAP_FILE', 'is no equipment map', (content, path) => ({
-    equipmentMap: EquipmentMap.of(parseEquipmentMap(content, equipmentMapFormat(path))),
-    equipmentMapFile: { path, content },
-  }));
-  return given ?? { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
-}
-
-function readMapping(env: EnvironmentReader): readonly MappingEntry[] {
-  const entries = readFile(env, 'ERP_MAPPING_FILE', 'is no mapping', (content, path) =>
-    parseOrderMapping(content, formatOf(path), expressionFault),
-  );
-  return entries ?? [];
-}
-
 const ENRICHMENT_FILE = 'ERP_ENRICHMENT_FILE';
 
-function readEnrichment(env: EnvironmentReader): EnrichmentRules {
+export function readErpSettings(env: EnvironmentReader) {
+  const map = readFile(env, 'EQUIPMENT_MAP_FILE', 'is no equipment map', (content, path) => ({
+    map: EquipmentMap.of(parseEquipmentMap(content, equipmentMapFormat(path))),
+    file: { path, content },
+  }));
+  const mapping = readFile(env, 'ERP_MAPPING_FILE', 'is no mapping', (content, path) =>
+    parseOrderMapping(content, formatOf(path), expressionFault),
+  );
   const fault = 'is no list of enrichment rules';
   const rules = readFile(env, ENRICHMENT_FILE, fault, (content, path) =>
     parseEnrichmentRules(content, formatOf(path)),
   );
-  return new EnrichmentRules(rules);
+  return {
+    /** IANA zone of the ERP's local times. */
+    timeZone: env.timeZone('ERP_TIME_ZONE'),
+    /** Limit for `issuedAt` and `changedAt` ahead of the clock. */
+    commandMaxSkewSeconds: env.integer('COMMAND_MAX_SKEW_SECONDS', {
+      default: 300,
+      max: LARGEST_SKEW_SECONDS,
+    }),
+    /** Maps work centres to machines. Without a file, the work centre is the machineId. */
+    equipmentMap: map?.map ?? EquipmentMap.empty(),
+    /** Source of the map, to detect changes; undefined without a file. */
+    equipmentMapFile: map?.file,
+    /** Expressions for formats without an adapter, each compiled once to check it; empty without a file. */
+    mapping: mapping ?? [],
+    /** Rules for thin events that a GET completes; empty without a file. */
+    enrichment: new EnrichmentRules(rules),
+  };
 }
 
 function formatOf(path: string): 'json' | 'yaml' {

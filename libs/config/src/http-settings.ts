@@ -6,24 +6,18 @@ const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 const TOKEN_IN_HEADER = /^[\x20-\x7e]*$/;
 
-interface HttpSettings {
-  host: string;
-  port: number;
-  /** If set, required as Bearer token on `/api` and `/metrics`. */
-  apiToken?: string | undefined;
-}
-
 /**
  * The address on which a bridge with these settings listens, for the commands.
  *
  * @throws SettingsError with all problems
  */
-export function loadBridgeAddress(environment: Environment): HttpSettings {
+export function loadBridgeAddress(environment: Environment) {
   return readSettings(environment, readHttpSettings);
 }
 
-export function readHttpSettings(env: EnvironmentReader): HttpSettings {
+export function readHttpSettings(env: EnvironmentReader) {
   const { isLoopback, ...address } = listenAddress(env, 'BRIDGE', 3000);
+  /** If set, required as Bearer token on `/api` and `/metrics`. */
   const apiToken = env.secret('BRIDGE_API_TOKEN');
   if (apiToken !== undefined && !TOKEN_IN_HEADER.test(apiToken)) {
     // no client could send it
@@ -39,11 +33,7 @@ export function readHttpSettings(env: EnvironmentReader): HttpSettings {
 }
 
 /** The address an app listens on: `<APP>_HTTP_HOST` and `<APP>_HTTP_PORT`. */
-export function listenAddress(
-  env: EnvironmentReader,
-  app: string,
-  defaultPort: number,
-): { host: string; port: number; isLoopback: boolean } {
+export function listenAddress(env: EnvironmentReader, app: string, defaultPort: number) {
   const host = env.text(`${app}_HTTP_HOST`, '127.0.0.1');
   const isHost = isIP(host) !== 0 || HOST_NAME.test(host);
   if (!isHost) {

@@ -1,11 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
-import {
-  type Environment,
-  type EnvironmentReader,
-  type FromFiles,
-  readSettings,
-} from './environment-reader.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { isLoopback, readServiceUrl } from './service-url.js';
 import type { TokenSettings } from './token-settings.js';
@@ -23,20 +18,7 @@ export interface KafkaOAuthClient extends Omit<Extract<TokenSettings, { kind: 'o
   proxy?: ProxySettings | undefined;
 }
 
-export interface KafkaSettings {
-  brokers: string[];
-  clientId: string;
-  groupId: string;
-  topicPrefix: string;
-  createTopics: boolean;
-  topicPartitions: number;
-  /** Real milliseconds between two transactions of an input partition. */
-  commitIntervalMs: number;
-  /** Limit for a decompressed record batch. */
-  maxUnpackedBatchBytes: number;
-  tls?: FromFiles<KafkaTlsSettings> | undefined;
-  sasl?: FromFiles<KafkaSaslSettings> | undefined;
-}
+export type KafkaSettings = ReturnType<typeof readKafkaSettings>;
 
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
 /** A topic's name may have 249 characters; the bridge's own names have up to 99. */
@@ -56,7 +38,7 @@ export function loadKafkaSettings(environment: Environment): KafkaSettings {
   return readSettings(environment, readKafkaSettings);
 }
 
-export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
+export function readKafkaSettings(env: EnvironmentReader) {
   const brokers = readBrokers(env);
   const topicPrefix = env.text('KAFKA_TOPIC_PREFIX', '');
   if (!TOPIC_PREFIX.test(topicPrefix)) {
@@ -73,7 +55,9 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
     topicPrefix,
     createTopics: env.flag('KAFKA_CREATE_TOPICS', true),
     topicPartitions: env.integer('KAFKA_TOPIC_PARTITIONS', { default: 6, min: 1, max: 1000 }),
+    /** Real milliseconds between two transactions of an input partition. */
     commitIntervalMs: env.integer('COMMIT_INTERVAL_MS', { default: 100, max: 60_000 }),
+    /** Limit for a decompressed record batch. */
     maxUnpackedBatchBytes: env.integer('KAFKA_MAX_UNPACKED_BATCH_BYTES', UNPACKED_BATCH_BYTES),
   };
 }

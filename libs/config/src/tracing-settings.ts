@@ -1,24 +1,13 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
 /** Exporter and sampler of spans, see docs/traces.md. */
-export interface TracingSettings {
-  exporter: {
-    /** URL of the collector for traces, path included. */
-    url: string;
-    format: 'protobuf' | 'json';
-    headers: Readonly<Record<string, string>>;
-    timeoutMs: number;
-    isCompressed: boolean;
-  };
-  serviceName: string;
-  resourceAttributes: Readonly<Record<string, string>>;
-  sampler: {
-    /** Share of the traces that begin here; without isParentBased, of all traces. */
-    ratio: number;
-    /** A trace that began in another program keeps that program's decision. */
-    isParentBased: boolean;
-  };
-  queue: { maxSpans: number; maxBatch: number; delayMs: number };
+export type TracingSettings = NonNullable<ReturnType<typeof readTracingSettings>>;
+
+interface Sampler {
+  /** Share of the traces that begin here; without isParentBased, of all traces. */
+  ratio: number;
+  /** A trace that began in another program keeps that program's decision. */
+  isParentBased: boolean;
 }
 
 /** A setting without effect, and what to do instead. */
@@ -45,10 +34,7 @@ const CERTIFICATES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'];
  * Reads OpenTelemetry's standard settings; undefined where no spans are exported. Platforms set them for every process,
  * so an invalid one does not prevent the start: it is added to `unsupported`.
  */
-export function readTracingSettings(
-  env: EnvironmentReader,
-  unsupported: UnsupportedSetting[],
-): TracingSettings | undefined {
+export function readTracingSettings(env: EnvironmentReader, unsupported: UnsupportedSetting[]) {
   const otel = new StandardSettings(env);
   const isDisabled = otel.oneOf('OTEL_SDK_DISABLED', ['false', 'true']) === 'true';
   const isNone = otel.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']) === 'none';
@@ -60,6 +46,7 @@ export function readTracingSettings(
   const ofResource = resourceAttributes['service.name'] ?? '';
   const settings = {
     exporter: {
+      /** URL of the collector for traces, path included. */
       url: url ?? '',
       format: otel
         .oneOf(otel.nameForTraces('PROTOCOL'), ['http/protobuf', 'http/json'])
@@ -164,7 +151,7 @@ class StandardSettings {
     }
   }
 
-  readSampler(): TracingSettings['sampler'] {
+  readSampler(): Sampler {
     const [first = '', ...others] = Object.keys(SAMPLERS);
     const name = this.oneOf('OTEL_TRACES_SAMPLER', [first, ...others]);
     const { ratio, isParentBased = true } = SAMPLERS[name] ?? {};
