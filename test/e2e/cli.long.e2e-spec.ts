@@ -123,7 +123,7 @@ describe('machine-bridge, beside a running bridge', () => {
     return result;
   };
 
-  it.each([
+  it.each<[string, Parameters<typeof checkedWith>, unknown[]]>([
     [
       'names a topic whose cleanup policy loses data',
       [TOPICS.registry, 'cleanup.policy', 'delete', 'compact'],
@@ -134,7 +134,7 @@ describe('machine-bridge, beside a running bridge', () => {
       [TOPICS.stateChanges, 'min.insync.replicas', '2', '1'],
       [],
     ],
-  ] as const)('%s', async (_, configuration, faults) => {
+  ])('%s', async (_, configuration, faults) => {
     const result = await checkedWith(...configuration);
     expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
       failed: faults,
