@@ -71,38 +71,22 @@ function readSapOrders(root: DocumentElement, context: ReadingContext): Parsed<O
   return rejected('invalid-message', `${pathOf(root, 'IDOC', 'E1AFKOL')} is missing`);
 }
 
+const texts = (...names: readonly string[]): Record<string, 'text'> =>
+  Object.fromEntries(names.map((name) => [name, 'text']));
+
+const STATUS = texts('STAT');
 const OPERATION = {
-  MSGFN: 'text',
-  ARBPL: 'text',
-  ARBID: 'text',
-  WERKS: 'text',
-  CY_SEQNRV: 'text',
-  FSAVD: 'text',
-  FSAVZ: 'text',
-  SSAVD: 'text',
-  SSAVZ: 'text',
-} as const;
-const STATUS = { STAT: 'text' } as const;
+  ...texts('MSGFN', 'ARBPL', 'ARBID', 'WERKS', 'CY_SEQNRV'),
+  ...texts('FSAVD', 'FSAVZ', 'SSAVD', 'SSAVZ'),
+};
 
 /** Fields that are read. A segment has each of them once; only segments repeat. */
 const IDOC_FIELDS: FieldRules = {
   IDOC: { EDI_DC40: 'element', E1AFKOL: 'elements' },
-  EDI_DC40: {
-    SERIAL: 'text',
-    CREDAT: 'text',
-    CRETIM: 'text',
-    DOCNUM: 'text',
-    SNDPRN: 'text',
-  },
-  E1AFKOL: {
-    AUFNR: 'text',
-    WERKS: 'text',
-    MSGFN: 'text',
-    E1JSTKL: 'elements',
-    E1AFFLL: 'elements',
-  },
+  EDI_DC40: texts('SERIAL', 'CREDAT', 'CRETIM', 'DOCNUM', 'SNDPRN'),
+  E1AFKOL: { ...texts('AUFNR', 'WERKS', 'MSGFN'), E1JSTKL: 'elements', E1AFFLL: 'elements' },
   E1JSTKL: STATUS,
-  E1AFFLL: { PLNFL: 'text', MSGFN: 'text', E1AFVOL: 'elements' },
+  E1AFFLL: { ...texts('PLNFL', 'MSGFN'), E1AFVOL: 'elements' },
   E1AFVOL: { ...OPERATION, VORNR: 'text', E1JSTVL: 'elements', E1AFUVL: 'elements' },
   E1JSTVL: STATUS,
   E1AFUVL: { ...OPERATION, UVORN: 'text', E1JSTUL: 'elements' },
