@@ -1,18 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { tool, type ToolFunction } from '../support/tool.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -49,13 +41,8 @@ const FIND_KAFKA = `
 `;
 
 describe('without any Kafka', () => {
-  const emptyPath = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
-  beforeAll(() => {
-    symlinkSync(process.execPath, join(emptyPath, 'node'));
-  });
-  afterAll(() => {
-    rmSync(emptyPath, { recursive: true });
-  });
+  const emptyPath = temporaryFolder();
+  symlinkSync(process.execPath, join(emptyPath, 'node'));
 
   it('the three ways to one are explained', () => {
     const { status, output } = run(FIND_KAFKA, { PATH: emptyPath });
@@ -74,15 +61,10 @@ describe('without any Kafka', () => {
 });
 
 describe('Ctrl-C during the search for a Kafka', () => {
-  const path = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
+  const path = temporaryFolder();
   const asked = join(path, 'asked');
   const script = `#!/bin/sh\n: > ${asked}\nexec /bin/sleep 20\n`;
-  beforeAll(() => {
-    writeFileSync(join(path, 'docker'), script, { mode: 0o755 });
-  });
-  afterAll(() => {
-    rmSync(path, { recursive: true });
-  });
+  writeFileSync(join(path, 'docker'), script, { mode: 0o755 });
 
   it('ends the command, and does not count as a missing Kafka', async () => {
     const code = `
@@ -152,19 +134,12 @@ describe('a port', () => {
     expect(status).toBe(1);
     expect(output).toContain(`BRIDGE_HTTP_PORT is ${taken}, but that port is taken`);
   });
-});
 
-describe('a port that is not valid', () => {
-  it('is an error that says which values are valid', () => {
-    const code = `
-      import { choosePort } from './tools/start/app-ports.mjs';
-      import { runCommand } from './tools/setup.mjs';
-      await runCommand(() => choosePort('TERMINAL_HTTP_PORT', 3200, { TERMINAL_HTTP_PORT: 'abc' }));`;
-    const { status, output } = run(code, {});
+  it('that is not valid is an error that says which values are valid', () => {
+    const { status, output } = run(CHOOSE, { PREFERRED: '3000', BRIDGE_HTTP_PORT: 'abc' });
+
     expect(status).toBe(1);
-    expect(output.trim()).toBe(
-      'TERMINAL_HTTP_PORT must be a port, such as TERMINAL_HTTP_PORT=3200.',
-    );
+    expect(output.trim()).toBe('BRIDGE_HTTP_PORT must be a port, such as BRIDGE_HTTP_PORT=3000.');
   });
 });
 
@@ -289,14 +264,9 @@ describe('a demo in a shell with settings of a real service', () => {
 });
 
 describe('the Chromium for the tests of the page', () => {
-  const path = mkdtempSync(join(tmpdir(), 'machine-bridge-chromium-'));
+  const path = temporaryFolder();
   const found = join(path, 'google-chrome');
-  beforeAll(() => {
-    symlinkSync(process.execPath, found);
-  });
-  afterAll(() => {
-    rmSync(path, { recursive: true });
-  });
+  symlinkSync(process.execPath, found);
 
   it.each([
     ['is the one that CHROMIUM_PATH names', { CHROMIUM_PATH: found, PATH: '' }, found],
