@@ -3,13 +3,18 @@ import { realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
 import { type HttpCaller, HttpTransport, readRetryAfter } from '#libs/http-calls';
 
-/** The result of a call; `why` contains no text of the answer. */
-export type CallbackAnswer =
-  | { kind: 'taken'; status: number }
-  /** The receiver will never accept it. */
-  | { kind: 'refused'; status: number; why: string }
-  /** To be sent again, after at least `afterMs` (real milliseconds, from `Retry-After`). */
-  | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };
+/** The result of a call; `why` contains no text of the answer. `refused`: the receiver will never accept it. */
+type CallbackAnswer =
+  { kind: 'done'; status: number; result: 'delivered' | 'refused'; why?: string } | Retry;
+
+/** The call is to be repeated; `status` is the answer's, or a word for why there is none. */
+export interface Retry {
+  kind: 'retry';
+  status: number | string;
+  why: string;
+  /** Shortest wait, in real milliseconds, from `Retry-After`. */
+  afterMs: number | null;
+}
 
 const MAX_ANSWER_BYTES = 65_536;
 /**
@@ -60,10 +65,11 @@ export class CallbackClient {
       return { kind: 'retry', status: code, why, afterMs: null };
     }
     const { status } = exchange;
-    if (status >= 200 && status < 300) return { kind: 'taken', status };
+    if (status >= 200 && status < 300) return { kind: 'done', status, result: 'delivered' };
     const why = `the receiver answered ${status}`;
-    if (status >= 400 && status < 500 && !PASSING.has(status))
-      return { kind: 'refused', status, why };
+    if (status >= 400 && status < 500 && !PASSING.has(status)) {
+      return { kind: 'done', status, result: 'refused', why };
+    }
     return { kind: 'retry', status, why, afterMs: readRetryAfter(exchange.headers, realEpochMs()) };
   }
 

@@ -12,7 +12,7 @@ import {
   type KafkaClient,
   KafkaConsumer,
 } from '#libs/kafka';
-import { CallbackClient } from './callback-client.js';
+import { CallbackClient, type Retry } from './callback-client.js';
 import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 
 /**
@@ -26,14 +26,6 @@ interface Done {
   kind: 'done';
   result: Result;
   why?: string;
-}
-
-/** The call is to be repeated; `status` is the answer's, or a word for why there is none. */
-interface Retry {
-  kind: 'retry';
-  status: string;
-  why: string;
-  afterMs: number | null;
 }
 
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
@@ -51,7 +43,7 @@ const PREPARE_AGAIN_AFTER_MS = 2000;
  * pauses partitions whose buffer is full.
  */
 export class CallbackFlow {
-  readonly calls = new Map<string, number>();
+  readonly calls = new Map<Retry['status'], number>();
   /** Starts with all results at zero: an alert on an increase does not see a counter that appears with 1. */
   readonly outcomes = new Map<Result, number>(RESULTS.map((result) => [result, 0]));
   private readonly logger = new Logger('Callbacks');
@@ -62,7 +54,7 @@ export class CallbackFlow {
   private client: CallbackClient;
   private delivering: Promise<void> | undefined;
   /** Failed calls, of any outcome, since the last answer; `since` in real epoch milliseconds. */
-  private failing: { count: number; since: number; status: string } | undefined;
+  private failing: { count: number; since: number; status: Retry['status'] } | undefined;
   /** Aborted when the callback is replaced, which ends a pause requested by the last receiver. */
   private callbackReplaced = new AbortController();
   private isClosed = false;
@@ -201,20 +193,9 @@ export class CallbackFlow {
     const body = await this.bodyOf(event);
     if (body.kind === 'done') return body;
     const answer = await this.client.postOutcome(event.id, body, this.slots.permit);
-    const status = String(answer.status);
-    this.calls.set(status, (this.calls.get(status) ?? 0) + 1);
-    switch (answer.kind) {
-      case 'taken':
-        this.noteAnswered();
-        return { kind: 'done', result: 'delivered' };
-      case 'refused':
-        this.noteAnswered();
-        return { kind: 'done', result: 'refused', why: answer.why };
-      case 'retry':
-        return { kind: 'retry', status, why: answer.why, afterMs: answer.afterMs };
-      default:
-        return answer satisfies never;
-    }
+    this.calls.set(answer.status, (this.calls.get(answer.status) ?? 0) + 1);
+    if (answer.kind === 'done') this.noteAnswered();
+    return answer;
   }
 
   private async bodyOf(event: OutcomeEvent): Promise<Done | Body> {
