@@ -10,12 +10,8 @@ import { RunningTerminal } from '../support/running-terminal.js';
 import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const TOKEN = 'a-token-of-the-press-hall';
-const OTHER_TOKEN = 'der-Schlüssel-der-Gießerei';
 const DAY_MS = 86_400_000;
-const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', {
-  [TOKEN]: 'Press hall',
-  [OTHER_TOKEN]: 'Foundry',
-});
+const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', { [TOKEN]: 'Press hall' });
 
 describe('a user of the terminal', () => {
   const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -53,11 +49,6 @@ describe('a user of the terminal', () => {
     expect(await (await session({ cookie })).json()).toMatchObject({ operator: 'Zoë' });
     expect((await session({ cookie: `${cookie.slice(0, -4)}AAAA` })).status).toBe(401);
     expect((await session({ authorization: `Bearer ${TOKEN}` })).status).toBe(200);
-    // fetch sends a header byte by byte: in UTF-8, and in Latin-1
-    for (const encoding of ['utf8', 'latin1'] as const) {
-      const sent = Buffer.from(OTHER_TOKEN, encoding).toString('latin1');
-      expect((await session({ authorization: `Bearer ${sent}` })).status).toBe(200);
-    }
     // as libraries do that send the content type with every request
     const asJson = { 'content-type': 'application/json' };
     expect((await terminal.request('DELETE', '/api/session', undefined, asJson)).ok).toBe(true);

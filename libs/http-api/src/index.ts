@@ -1,4 +1,4 @@
-// Shared parts of the programs' HTTP servers: errors as answers, empty bodies, limits, and metrics.
+// Shared parts of the programs' HTTP servers: errors as answers, empty bodies, tokens, limits, and metrics.
 export {
   answerWithError,
   ApiError,
@@ -6,6 +6,7 @@ export {
   isCutOff,
   REFUSED_ADDRESSES,
 } from './api-error.js';
+export { bearerDigests, isForLoopback, ownerOf, sha256 } from './bearer-tokens.js';
 export { acceptEmptyJson } from './empty-body.js';
 export { createHttpApp } from './http-app.js';
 export { DATA_HEADERS, RateLimit } from './limits.js';

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
+import { createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ import {
   versionOf,
 } from '#libs/config';
 import { MAX_BODY_BYTES } from '#libs/contracts';
-import { ApiError, RateLimit } from '#libs/http-api';
+import { ApiError, bearerDigests, isForLoopback, ownerOf, RateLimit } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
 /** The sender of a request. */
@@ -26,8 +26,6 @@ export interface Admission {
 }
 
 const CHECK_EVERY_MS = 1000;
-const BEARER = /^bearer +(?<token>.+)$/i;
-const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 const SIGNATURE_AGE_SECONDS = 300;
 /** Refusals for an address: a burst, and then a rate; beyond it 429. */
 const REFUSALS = { burst: 20, perSecond: 0.5 };
@@ -98,9 +96,9 @@ export class SenderAccess implements OnApplicationShutdown {
       assertLocal(request);
       return knownSender(LOCAL);
     }
-    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    const bearer = bearerDigests(request);
     if (bearer !== undefined) {
-      const sender = withToken(senders, bearer);
+      const sender = ownerOf(bearer, senders);
       if (sender !== undefined) return knownSender(sender);
       throw this.refuseSender(request, 'no sender has this token');
     }
@@ -218,8 +216,8 @@ function knownSender(sender: IngestSender): Admission {
 }
 
 /** Pages of other sites may neither use a name that resolves to loopback, nor post to it. */
-function assertLocal({ headers }: FastifyRequest): void {
-  if (LOOPBACK_HOST.test(headers.host ?? '') && headers.origin === undefined) return;
+function assertLocal(request: FastifyRequest): void {
+  if (isForLoopback(request) && request.headers.origin === undefined) return;
   const message =
     'without INGEST_SENDERS_FILE, requests to loopback names that no page sends are taken';
   throw new ApiError(403, 'not-local', message);
@@ -228,24 +226,6 @@ function assertLocal({ headers }: FastifyRequest): void {
 function assertSize({ name, maxBodyBytes }: IngestSender, bytes: number): void {
   if (bytes <= maxBodyBytes) return;
   throw new ApiError(413, 'too-large', `sender ${name} may send ${maxBodyBytes} bytes`);
-}
-
-/** Compares with every token, so that the duration reveals nothing. */
-function withToken(senders: readonly IngestSender[], token: string): IngestSender | undefined {
-  const sent = hashesOf(token);
-  let found: IngestSender | undefined;
-  for (const sender of senders) {
-    const { tokenDigest } = sender;
-    if (tokenDigest === undefined) continue;
-    if (sent.some((each) => timingSafeEqual(each, tokenDigest))) found = sender;
-  }
-  return found;
-}
-
-/** Hashes of a header as the client may have encoded it: Node decodes all headers as Latin-1. */
-function hashesOf(header: string): Buffer[] {
-  const encodings = ['latin1', 'utf8'] as const;
-  return encodings.map((encoding) => createHash('sha256').update(header, encoding).digest());
 }
 
 /** The sender with this client certificate, if the authority of INGEST_TLS_CLIENT_CA_FILE has signed it. */

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The sender of a request. */
 export interface Identity {
@@ -26,11 +26,6 @@ const NAME = /^[^\p{Cc}\p{Cs}]+$/u;
 export function isOperatorName(value: unknown): value is string {
   if (typeof value !== 'string' || value.trim() === '') return false;
   return value.length <= LONGEST_NAME && NAME.test(value);
-}
-
-/** SHA-256: digests have equal length, which a comparison in constant time requires. */
-export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 /** `<payload>.<signature>`, both base64url. */

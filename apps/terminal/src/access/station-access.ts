@@ -1,16 +1,15 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { TerminalAccess, TerminalSettings } from '#libs/config';
-import { ApiError } from '#libs/http-api';
+import { ApiError, bearerDigests, isForLoopback, ownerOf, sha256 } from '#libs/http-api';
 import type { Session } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {
   cookieValue,
-  sha256,
   type Identity,
   isOperatorName,
   readSession,
@@ -21,8 +20,6 @@ import { WrongTokens } from './wrong-tokens.js';
 
 const SESSION_SECONDS = 30 * 86_400;
 const RENEWED_AFTER_SECONDS = 86_400;
-const BEARER = /^bearer +(?<token>.+)$/i;
-const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 
 /** Identifies the sender of a request by a session cookie, a station's token, or the headers of a proxy. */
 @Injectable()
@@ -30,7 +27,7 @@ export class StationAccess {
   private readonly access: TerminalAccess;
   private readonly secret: Buffer;
   private readonly cookie: string;
-  private readonly stations: { digest: Buffer; station: string }[];
+  private readonly stations: { tokenDigest: Buffer; station: string }[];
   private readonly isProxy: (address: string | undefined) => boolean;
 
   constructor(
@@ -43,7 +40,7 @@ export class StationAccess {
     this.access = access;
     this.isProxy = addressesIn(trustedProxies);
     const tokens = access.kind === 'tokens' ? [...access.stations] : [];
-    this.stations = tokens.map(([token, station]) => ({ digest: sha256(token), station }));
+    this.stations = tokens.map(([token, station]) => ({ tokenDigest: sha256(token), station }));
     this.secret = secretOf(tokens.map(([token]) => token));
     this.cookie = cookieNameOf(this.secret, access.kind === 'open' ? http.port : undefined);
   }
@@ -85,9 +82,9 @@ export class StationAccess {
     }
   }
 
-  /** Without tokens only loopback names are accepted: another site's name may resolve to loopback (DNS rebinding). */
+  /** Without tokens only loopback names are accepted. */
   isHostTrusted(request: FastifyRequest): boolean {
-    return this.access.kind !== 'open' || HOST_OF_LOOPBACK.test(request.headers.host ?? '');
+    return this.access.kind !== 'open' || isForLoopback(request);
   }
 
   /** Whether the proxy names operators, so that pages cannot. */
@@ -97,10 +94,10 @@ export class StationAccess {
 
   /** Opens a session. @throws ApiError 401 if no station has the token, 429 after too many of these */
   openSession(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
-    const found = this.stationWith(sha256(token));
+    const found = ownerOf([sha256(token)], this.stations);
     if (found === undefined) throw this.wrongTokens.refuseToken(request.ip);
     const { station } = found;
-    const session = { station, token: found.digest.toString('base64url'), operator: null };
+    const session = { station, token: found.tokenDigest.toString('base64url'), operator: null };
     this.setCookie(request, reply, { ...session, operatorUntil: 0 });
     return { station, operator: null };
   }
@@ -137,27 +134,16 @@ export class StationAccess {
   }
 
   private stationOf(request: FastifyRequest): string | undefined {
-    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    const bearer = bearerDigests(request);
     if (bearer !== undefined) {
-      // Node decodes headers as Latin-1; clients encode them as UTF-8 or Latin-1.
-      const utf8 = Buffer.from(bearer, 'latin1').toString();
-      const known = this.stationWith(sha256(utf8)) ?? this.stationWith(sha256(bearer));
+      const known = ownerOf(bearer, this.stations);
       if (known === undefined) throw this.wrongTokens.refuseToken(request.ip);
       return known.station;
     }
     const session = this.sessionOf(request);
     if (session === undefined) return undefined;
     // the token may belong to another station since
-    return this.stationWith(Buffer.from(session.token, 'base64url'))?.station;
-  }
-
-  /** Compares with every token, so that the duration reveals nothing. */
-  private stationWith(sent: Buffer): { digest: Buffer; station: string } | undefined {
-    let found: { digest: Buffer; station: string } | undefined;
-    for (const known of this.stations) {
-      if (sent.length === known.digest.length && timingSafeEqual(sent, known.digest)) found = known;
-    }
-    return found;
+    return ownerOf([Buffer.from(session.token, 'base64url')], this.stations)?.station;
   }
 
   private withOperator(request: FastifyRequest, station: string): Identity {
