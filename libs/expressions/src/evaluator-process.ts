@@ -9,16 +9,14 @@ import type { Limits } from './limits.js';
 export type Ending =
   | { kind: 'answer'; json?: string | undefined; failure?: Failure }
   | { kind: 'out-of-time' }
-  | { kind: 'out-of-memory' }
-  | { kind: 'died'; how: string }
+  | Exit
   /** The evaluation has not begun. */
   | { kind: 'not-started'; how: string };
 
-type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };
-type ProcessEvent =
-  | { kind: 'message'; message: Message }
-  | { kind: 'nothing' }
-  | { kind: 'exit'; signal: NodeJS.Signals | null; how: string };
+interface Exit {
+  kind: 'out-of-memory' | 'died';
+  how: string;
+}
 
 const PROGRAM = fileURLToPath(new URL('./evaluator.js', import.meta.url));
 /** Long enough for a host that is busy starting other programs. */
@@ -30,8 +28,8 @@ const GRACE_MS = 1_000;
 export class EvaluatorProcess {
   private readonly child: ChildProcess;
   private isReady = false;
-  private exit: ProcessEvent | undefined;
-  private notify: (happening: ProcessEvent) => void = () => undefined;
+  private exit: Exit | undefined;
+  private notify: (ending: Ending) => void = () => undefined;
 
   constructor(
     private readonly limits: Limits,
@@ -44,13 +42,14 @@ export class EvaluatorProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.child.on('message', (message) => {
-      this.notify({ kind: 'message', message: message as Message });
-    });
+    // the first message only says that the process is ready
+    this.child.on('message', (message) => this.notify({ kind: 'answer', ...(message as object) }));
     this.child.on('exit', (code, signal) => {
-      this.recordExit(signal, signal ?? `exit code ${code ?? 'unknown'}`);
+      // V8 aborts a process that exceeds its heap
+      const kind = signal === 'SIGABRT' ? 'out-of-memory' : 'died';
+      this.recordExit(kind, signal ?? `exit code ${code ?? 'unknown'}`);
     });
-    this.child.on('error', ({ message }) => this.recordExit(null, message));
+    this.child.on('error', ({ message }) => this.recordExit('died', message));
   }
 
   get isAlive(): boolean {
@@ -73,48 +72,38 @@ export class EvaluatorProcess {
 
   private async failureToStart(): Promise<Ending | undefined> {
     if (this.isReady) return undefined;
-    const first = await this.nextEvent(START_DEADLINE_MS);
-    this.isReady = first.kind === 'message';
+    const first = await this.nextEnding(START_DEADLINE_MS);
+    this.isReady = first.kind === 'answer';
     if (this.isReady) return undefined;
-    return { kind: 'not-started', how: first.kind === 'exit' ? first.how : 'no answer' };
+    return { kind: 'not-started', how: 'how' in first ? first.how : 'no answer' };
   }
 
-  private async sendRequest(request: EvaluationRequest): Promise<Ending> {
-    const next = this.nextEvent(this.limits.deadlineMs + GRACE_MS);
+  private sendRequest(request: EvaluationRequest): Promise<Ending> {
+    const next = this.nextEnding(this.limits.deadlineMs + GRACE_MS);
     this.child.send(request, (error) => {
-      if (error !== null) this.recordExit(null, error.message);
+      if (error !== null) this.recordExit('died', error.message);
     });
-    const happening = await next;
-    switch (happening.kind) {
-      case 'message':
-        return { kind: 'answer', ...happening.message };
-      case 'nothing':
-        return { kind: 'out-of-time' };
-      case 'exit':
-        // V8 aborts a process that exceeds its heap
-        if (happening.signal === 'SIGABRT') return { kind: 'out-of-memory' };
-        return { kind: 'died', how: happening.how };
-    }
+    return next;
   }
 
-  private nextEvent(withinMs: number): Promise<ProcessEvent> {
+  private nextEnding(withinMs: number): Promise<Ending> {
     if (this.exit !== undefined) return Promise.resolve(this.exit);
     return new Promise((resolve) => {
       // bound to this evaluation: when its timer is handled, the next one may be waiting already
-      const heard = (happening: ProcessEvent): void => {
+      const heard = (ending: Ending): void => {
         cancel();
-        resolve(happening);
+        resolve(ending);
       };
       const cancel = afterRealMs(withinMs, () => {
         // if this process was busy, an answer that arrived in time is read first
-        setImmediate(heard, { kind: 'nothing' });
+        setImmediate(heard, { kind: 'out-of-time' });
       });
       this.notify = heard;
     });
   }
 
-  private recordExit(signal: NodeJS.Signals | null, how: string): void {
-    this.exit ??= { kind: 'exit', signal, how };
+  private recordExit(kind: Exit['kind'], how: string): void {
+    this.exit ??= { kind, how };
     this.notify(this.exit);
   }
 
