@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import type { IngestSettings } from '#libs/config';
+import { HealthConditions, HealthController } from '#libs/http-api';
 import { createKafka } from '#libs/kafka';
 import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
@@ -17,12 +18,26 @@ export class IngestModule {
     return {
       module: IngestModule,
       imports: [TerminusModule.forRoot({ logger: false })],
-      controllers: [IntakeController, StatusController],
+      controllers: [IntakeController, HealthController, StatusController],
       providers: [
         { provide: INGEST_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
         ...[SenderAccess, BridgeReader, RequestWriter, Callbacks, IngestMetrics],
+        { provide: HealthConditions, inject: [RequestWriter, Callbacks], useFactory: healthOf },
       ],
     };
   }
+}
+
+/** Callbacks that fail do not affect requests. */
+function healthOf(writer: RequestWriter, callbacks: Callbacks): HealthConditions {
+  return {
+    conditions: () => [
+      { name: 'kafka', problem: writer.intakeProblem },
+      {
+        ...{ name: 'callbacks', problem: undefined },
+        remark: callbacks.deliveryProblems.join('; ') || undefined,
+      },
+    ],
+  };
 }

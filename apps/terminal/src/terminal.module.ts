@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Clock, ShiftCalendar } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
+import { HealthConditions, HealthController } from '#libs/http-api';
 import { createKafka } from '#libs/kafka';
 import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
 import { SessionController } from './access/session.controller.js';
@@ -9,7 +10,7 @@ import { StationAccess } from './access/station-access.js';
 import { WrongTokens } from './access/wrong-tokens.js';
 import { MachinesController } from './http/machines.controller.js';
 import { ReasonsController } from './http/reasons.controller.js';
-import { StatusController } from './http/status.controller.js';
+import { MetricsController } from './http/metrics.controller.js';
 import { FollowUps } from './kafka/follow-ups.js';
 import { PlantFeed } from './kafka/plant-feed.js';
 import { EntryWriter } from './kafka/entry-writer.js';
@@ -30,13 +31,15 @@ export class TerminalModule {
         LiveController,
         MachinesController,
         ReasonsController,
-        StatusController,
+        HealthController,
+        MetricsController,
       ],
       providers: [
         { provide: TERMINAL_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
         { provide: Clock, useValue: clock },
         { provide: Plant, useValue: createPlant(settings, clock) },
+        { provide: HealthConditions, useExisting: PlantFeed },
         ...[PlantFeed, EntryWriter, FollowUps, LiveUpdates],
         ...[StationAccess, WrongTokens, AccessGuard, OwnPageGuard],
       ],

@@ -1,12 +1,13 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import { HealthConditions, HealthController } from '#libs/http-api';
 import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 import { EquipmentController } from './equipment.controller.js';
 import { FlowsController } from './flows.controller.js';
 import { GroupFlows } from './group-flows.js';
-import { HealthController, Readiness } from './health.controller.js';
+import { Readiness } from './readiness.js';
 import { MachinesController } from './machines.controller.js';
 import { MetricsController, MetricsRegistry } from './metrics-registry.js';
 import { OutcomeHistory, OutcomesController } from './outcomes.controller.js';
@@ -31,7 +32,10 @@ export class AdminApiModule {
         FlowsController,
         OutcomesController,
       ],
-      providers: [ApiTokenGuard, GroupFlows, MetricsRegistry, OutcomeHistory, Readiness],
+      providers: [
+        ...[ApiTokenGuard, GroupFlows, MetricsRegistry, OutcomeHistory, Readiness],
+        { provide: HealthConditions, useExisting: Readiness },
+      ],
     };
   }
 }

@@ -22,7 +22,7 @@ import {
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 import { enrichmentMetrics, flowMetrics } from './flow-metrics.js';
-import { Readiness } from './health.controller.js';
+import { Readiness } from './readiness.js';
 
 @Injectable()
 export class MetricsRegistry {

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { Clock, realDelayMs, realNowMs } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { TOPIC_DEFINITIONS, TOPICS } from '#libs/contracts';
-import { ApiError } from '#libs/http-api';
+import { ApiError, type HealthCondition, type HealthConditions } from '#libs/http-api';
 import {
   describeKafkaFailure,
   ensureTopics,
@@ -35,7 +35,7 @@ export const RETRY_AFTER_SECONDS = 3;
 
 /** Reads the topics into {@link Plant}, from two shifts ago, and reports whether Kafka answers. */
 @Injectable()
-export class PlantFeed implements OnApplicationShutdown {
+export class PlantFeed implements HealthConditions, OnApplicationShutdown {
   link: Omit<Link, 'knownUntil'>;
   /** All records that the topics held at the start have been read. */
   isRestored = false;
@@ -77,6 +77,12 @@ export class PlantFeed implements OnApplicationShutdown {
     if (this.isRestored) return;
     const message = 'the terminal is still reading its topics';
     throw new ApiError(503, 'restoring', message, RETRY_AFTER_SECONDS);
+  }
+
+  conditions(): HealthCondition[] {
+    const { state, problem } = this.link;
+    const why = problem ?? 'what the topics hold is being read';
+    return [{ name: 'kafka', problem: state === 'up' ? undefined : why }];
   }
 
   async onApplicationShutdown(): Promise<void> {

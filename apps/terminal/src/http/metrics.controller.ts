@@ -1,10 +1,4 @@
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
-import {
-  HealthCheck,
-  type HealthCheckResult,
-  HealthCheckService,
-  HealthIndicatorService,
-} from '@nestjs/terminus';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
@@ -14,16 +8,14 @@ import { EntryWriter } from '../kafka/entry-writer.js';
 import { LiveUpdates } from '../live/live-updates.js';
 import { Plant } from '../plant/index.js';
 
-/** `live`: the process answers. `ready`: it has read its topics and Kafka answers; otherwise 503 with the cause. */
-@Controller()
-export class StatusController {
+@Controller('metrics')
+@UseGuards(AccessGuard)
+export class MetricsController {
   private readonly registry = new Registry();
 
   constructor(
-    private readonly health: HealthCheckService,
-    private readonly indicators: HealthIndicatorService,
     plant: Plant,
-    private readonly feed: PlantFeed,
+    feed: PlantFeed,
     { stream }: LiveUpdates,
     writer: EntryWriter,
     wrongTokens: WrongTokens,
@@ -81,25 +73,7 @@ export class StatusController {
     for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
-  @Get('health/live')
-  @HealthCheck()
-  live(): Promise<HealthCheckResult> {
-    return this.health.check([]);
-  }
-
-  @Get('health/ready')
-  @HealthCheck()
-  ready(): Promise<HealthCheckResult> {
-    const { state, problem } = this.feed.link;
-    const indicator = this.indicators.check('kafka');
-    const message = problem ?? 'what the topics hold is being read';
-    return this.health.check([
-      () => (state === 'up' ? indicator.up() : indicator.down({ message })),
-    ]);
-  }
-
-  @Get('metrics')
-  @UseGuards(AccessGuard)
+  @Get()
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
     return this.registry.metrics();

@@ -1,11 +1,6 @@
-import { Controller, Get, Injectable, Optional } from '@nestjs/common';
-import {
-  HealthCheck,
-  type HealthCheckResult,
-  HealthCheckService,
-  HealthIndicatorService,
-} from '@nestjs/terminus';
+import { Injectable, Optional } from '@nestjs/common';
 import type { Flow } from '#libs/contracts';
+import type { HealthCondition, HealthConditions } from '#libs/http-api';
 import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
 import { SchemaRegistry } from '#libs/schema-registry';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
@@ -13,15 +8,9 @@ import { FlowControls } from '../flow-control/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
-interface Condition {
-  name: string;
-  problem: string | undefined;
-  /** Note for operators although there is no problem. */
-  remark?: string;
-}
-
+/** `ready`: Kafka is available and every flow proceeds. */
 @Injectable()
-export class Readiness {
+export class Readiness implements HealthConditions {
   constructor(
     private readonly strategy: KafkaConsumerStrategy,
     private readonly producer: IdempotentProducer,
@@ -33,8 +22,8 @@ export class Readiness {
     @Optional() private readonly requests?: OrderRequests,
   ) {}
 
-  conditions(): Condition[] {
-    const conditions: Condition[] = [
+  conditions(): HealthCondition[] {
+    const conditions: HealthCondition[] = [
       { name: 'kafka', problem: this.kafkaProblem() },
       { name: 'outcomes', problem: this.outcomesProblem() },
     ];
@@ -54,7 +43,7 @@ export class Readiness {
     return conditions;
   }
 
-  private enrichmentCondition(): Condition | undefined {
+  private enrichmentCondition(): HealthCondition | undefined {
     const rules = this.requests?.statuses() ?? [];
     if (rules.length === 0) return undefined;
     const paused = rules.flatMap(({ pausedBecause }) => pausedBecause ?? []);
@@ -64,7 +53,7 @@ export class Readiness {
   }
 
   /** A flow that is paused by hand has no problem, whatever the service has answered before. */
-  private flowCondition(name: Flow, why: string | undefined): Condition {
+  private flowCondition(name: Flow, why: string | undefined): HealthCondition {
     const pause = this.controls.pauseOf(name);
     if (pause === undefined) return { name, problem: why && `paused: ${why}` };
     return { name, problem: undefined, remark: `paused by hand: ${pause.reason} (${pause.by})` };
@@ -110,35 +99,5 @@ export class Readiness {
     }
     const waits = `${waiting} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;
-  }
-}
-
-/** Keeps Terminus from loading @nestjs/swagger, 550 unused modules: a fifth of those that the bridge loads. */
-const UNDOCUMENTED = { noCache: true, swaggerDocumentation: false };
-
-/** `live`: the process answers. `ready`: Kafka is available and every flow proceeds; else 503 with the reasons. */
-@Controller('health')
-export class HealthController {
-  constructor(
-    private readonly health: HealthCheckService,
-    private readonly indicators: HealthIndicatorService,
-    private readonly readiness: Readiness,
-  ) {}
-
-  @Get('live')
-  @HealthCheck(UNDOCUMENTED)
-  checkLiveness(): Promise<HealthCheckResult> {
-    return this.health.check([]);
-  }
-
-  @Get('ready')
-  @HealthCheck(UNDOCUMENTED)
-  checkReadiness(): Promise<HealthCheckResult> {
-    const checks = this.readiness.conditions().map(({ name, problem, remark }) => () => {
-      const indicator = this.indicators.check(name);
-      if (problem !== undefined) return indicator.down({ message: problem });
-      return remark === undefined ? indicator.up() : indicator.up({ message: remark });
-    });
-    return this.health.check(checks);
   }
 }
