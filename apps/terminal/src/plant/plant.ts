@@ -36,9 +36,7 @@ export interface PlantOptions {
   plantSeconds: (timestampMs: number) => number;
 }
 
-/** Changes since the last {@link Plant.takeChanges}. */
-type PlantChanges = ReturnType<typeof noChanges>;
-
+/** Changes since the last {@link Plant.takeChanges}: none. */
 function noChanges() {
   return {
     machineIds: new Set<string>(),
@@ -95,7 +93,7 @@ export class Plant {
     this.appliers[record.topic.slice(this.options.topicPrefix.length)]?.(record);
   }
 
-  takeChanges(): PlantChanges {
+  takeChanges(): ReturnType<typeof noChanges> {
     const { changed } = this;
     this.changed = noChanges();
     return changed;

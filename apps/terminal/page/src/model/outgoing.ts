@@ -160,9 +160,9 @@ export function isForgotten(entry: Outgoing, nowMs: number): boolean {
 }
 
 /**
- * Gives an unsent open-ended reason the end of its stop: the server would otherwise object that the machine has run
- * since. The end is where the machine first ran after the start, not the start of its present run: it may have stopped
- * again in between.
+ * Gives an unsent open-ended reason the end of its stop: otherwise it would apply to the time in which the machine has
+ * run since, until the server's follow-up ends it. The end is where the machine first ran after the start, not the
+ * start of its present run: it may have stopped again in between.
  */
 export function withKnownEnd(entry: Outgoing, periods: MachineView['periods']): Outgoing {
   if (entry.tried || entry.kind !== 'reason' || entry.endTime !== null) return entry;

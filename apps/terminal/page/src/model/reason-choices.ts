@@ -2,10 +2,7 @@ import type { ReasonLists, Session } from '../../../src/api/index.js';
 import type { Language } from './strings.js';
 import { hasWords } from './tiles.js';
 
-export interface Reason {
-  code: string;
-  name: string;
-}
+export type Reason = ReasonLists['lists'][number][number];
 
 export interface Choice extends Reason {
   colour: string | null;

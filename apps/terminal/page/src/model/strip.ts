@@ -1,8 +1,6 @@
-import type { Entry, MachineState, MachineView } from '../../../src/api/index.js';
+import type { Entry, MachineState, MachineView, Session } from '../../../src/api/index.js';
 import { type OutgoingReason, type OutgoingStatus, explains } from './outgoing.js';
 import { overlap, type Period } from './periods.js';
-
-type ServerPeriod = MachineView['periods'][number];
 
 export interface Bar {
   /** Remains when a correction moves the bar, so that the bar glides. */
@@ -14,14 +12,11 @@ export interface Bar {
   revision: number;
 }
 
-export interface Shift {
-  startTime: number;
-  endTime: number;
-}
+export type Shift = Session['shifts'][number];
 
 /** The shift up to now as bars without gaps; where nothing is known, the state is null. */
 export function barsOf(
-  periods: readonly ServerPeriod[],
+  periods: MachineView['periods'],
   shift: Shift,
   now: number,
   before: readonly Bar[],
