@@ -126,9 +126,7 @@ describe("entries of the terminal's page", () => {
   it('are made once by a double tap if they are notes', async () => {
     const { page, terminal } = shown;
     await page.goto(`${terminal.url}#/machine/M-001`);
-    await page.getByRole('button', { name: 'Add a note' }).click();
-    await page.getByRole('textbox').fill('Spindle is loud');
-    await page.getByRole('button', { name: 'Save' }).dblclick();
+    await (await shown.writeNote()).dblclick();
     // notes written together are sent together, or in the next round
     await shown.runUntil('it is saved', 1_000, async () => {
       const waiting = await page.locator('.note-list [data-status]').count();
@@ -234,9 +232,7 @@ describe("entries of the terminal's page", () => {
     terminal.fails = (path) => path === '/api/notes' && ++requests > 0;
     await shown.stopClock();
     await page.goto(`${terminal.url}#/machine/M-001`);
-    await page.getByRole('button', { name: 'Add a note' }).click();
-    await page.getByRole('textbox').fill('Spindle is loud');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await (await shown.writeNote()).click();
     await secondsUntil('the note is refused', () => requests > 0);
     await page.goto(`${terminal.url}#/stops`);
     await shown.giveReason(OTHERS[0]!, '20');

@@ -1,7 +1,6 @@
 import { eventually } from '../support/eventually.js';
 import { PLAIN_HTTP_HOST } from '../support/terminal-page/browser.js';
 import { NOW } from '../support/terminal-page/fake-plant.js';
-import { APPLIED } from '../support/terminal-page/fake-terminal.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const NAME = 'Grinder 1';
@@ -15,15 +14,8 @@ describe("the terminal's page over a long shift", () => {
   const openSignedIn = async (): Promise<void> => {
     shown.terminal.token = 'station-token';
     await shown.open();
-    await tokenField().fill('station-token');
-    await shown.page.getByRole('button', { name: 'Sign in this station' }).click();
+    await shown.signIn();
     await shown.rowOf(NAME).first().waitFor();
-  };
-
-  const registerAs = async (name: string): Promise<void> => {
-    await shown.page.getByRole('button', { name: 'Nobody registered' }).click();
-    await shown.page.getByRole('textbox').fill(name);
-    await shown.page.getByRole('button', { name: 'Register', exact: true }).click();
   };
 
   it.each(['a redirect', 'an error'] as const)(
@@ -72,9 +64,7 @@ describe("the terminal's page over a long shift", () => {
   it('does not claim to be signed out when it cannot be', async () => {
     await openSignedIn();
     shown.terminal.isCut = true;
-    await shown.page.getByRole('button', { name: 'Settings' }).click();
-    await shown.page.getByRole('button', { name: 'Sign out' }).click();
-    await shown.page.getByRole('button', { name: 'Tap again' }).click();
+    await shown.signOut();
     await shown.page.getByText('The server does not answer. Try again.').waitFor();
     expect(await tokenField().count()).toBe(0);
   });
@@ -102,9 +92,7 @@ describe("the terminal's page over a long shift", () => {
       terminal.proxy = proxy;
       await page.waitForResponse((response) => response.url().endsWith('/api/reasons'));
       await page.goto(`${terminal.url}#/machine/M-003`);
-      await page.getByRole('button', { name: 'Settings' }).click();
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByRole('button', { name: 'Tap again' }).click();
+      await shown.signOut();
       await page.getByText('The server does not answer. Try again.').waitFor();
       await page.goto(`${terminal.url}#/stops`);
       terminal.proxy = undefined;
@@ -201,7 +189,7 @@ describe("the terminal's page over a long shift", () => {
     const other = await shown.page.context().newPage();
     await other.goto(`${shown.terminal.url}#/wall`);
     await other.getByRole('button', { name: 'Nobody registered' }).waitFor();
-    await registerAs('E-4711');
+    await shown.registerAs('E-4711');
     await other.getByRole('button', { name: 'E-4711' }).waitFor();
   });
 
@@ -214,11 +202,9 @@ describe("the terminal's page over a long shift", () => {
         throw new Error('there is no room');
       };
     });
-    await registerAs('E-4711');
+    await shown.registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
-    await other.getByRole('button', { name: 'Nobody registered' }).click();
-    await other.getByRole('textbox').fill('E-4712');
-    await other.getByRole('button', { name: 'Register', exact: true }).click();
+    await shown.registerAs('E-4712', other);
     await shown.page.getByRole('button', { name: 'E-4712' }).waitFor();
   });
 
@@ -237,7 +223,7 @@ describe("the terminal's page over a long shift", () => {
     });
     await page.goto(shown.terminal.url);
     await eventually('a stream', () => shown.terminal.streams === 1);
-    await registerAs('E-4711');
+    await shown.registerAs('E-4711');
     await page.getByRole('button', { name: 'E-4711' }).waitFor();
     await page.evaluate(() => (window as unknown as { letThrough: () => void }).letThrough());
     await shown.rowOf(NAME).first().waitFor();
@@ -246,7 +232,7 @@ describe("the terminal's page over a long shift", () => {
 
   it('names the operator registered since its stream began, though the factories change meanwhile', async () => {
     await shown.open();
-    await registerAs('E-4711');
+    await shown.registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
     const { plant } = shown.terminal;
     const factories = [...plant.session.factories, { factoryId: 'F-3', factoryName: 'Plant West' }];
@@ -269,7 +255,7 @@ describe("the terminal's page over a long shift", () => {
     const shifts = [{ ...shift!, startTime: shift!.startTime + 60 }];
     terminal.plant.session = { ...terminal.plant.session, shifts, operator: null };
     terminal.sendSession();
-    await registerAs('E-4711');
+    await shown.registerAs('E-4711');
     await named().waitFor();
     const west = { factoryId: 'F-3', factoryName: 'Plant West' };
     const factories = [...terminal.plant.session.factories, west];
@@ -457,8 +443,6 @@ describe("the terminal's page over a long shift", () => {
       await setBack();
       shown.terminal.takeEntry({
         ...{ entryId: 'e', machineId: 'M-003', reasonId: '13', startTime: NOW - 600, endTime: NOW },
-        ...{ station: 'Line 2', operator: null, sentAt: NOW, appliedAt: NOW, moved: false },
-        ...{ ...APPLIED, source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: '0' } },
       });
       await shown.page.clock.runFor(2_000);
       await shown.page.locator('.given', { hasText: 'Set-up' }).waitFor();

@@ -94,9 +94,7 @@ describe("the terminal's page", () => {
     it('is explained by the operator registered at that time, though another one is registered when it is sent', async () => {
       // by name: under a test's clock, a scanner's keys come at intervals that depend on the load
       const registerAs = async (name: string): Promise<void> => {
-        await page.locator('.top .button').first().click();
-        await page.getByRole('textbox').fill(name);
-        await page.getByRole('button', { name: 'Register', exact: true }).click();
+        await shown.registerAs(name);
         await page.getByText(`${name} is registered.`).waitFor();
       };
       await rowOf(NAME).first().waitFor();
@@ -395,7 +393,10 @@ describe("the terminal's page", () => {
     });
 
     it.each([
-      ['the browser reports that it is offline', () => goOffline(page)],
+      [
+        'the browser reports that it is offline',
+        () => page.evaluate(() => window.dispatchEvent(new Event('offline'))),
+      ],
       [
         'a request gets no answer',
         async () => {
@@ -594,20 +595,9 @@ describe("the terminal's page", () => {
       const open_ = view.periods.at(-1)!;
       const before = view.periods.at(-2)!;
       before.endTime = open_.startTime = open_.startTime - 300;
-      terminal.takeEntry({
-        entryId: 'e-1',
-        machineId: STANDING,
-        reasonId: '16',
-        startTime: open_.startTime + 300,
-        endTime: NOW - 60,
-        station: null,
-        operator: null,
-        sentAt: NOW - 60,
-        appliedAt: NOW - 30,
-        ...APPLIED,
-        moved: true,
-        source: { topic: 't', partition: 0, offset: '1' },
-      });
+      const period = { startTime: open_.startTime + 300, endTime: NOW - 60 };
+      const which = { entryId: 'e-1', machineId: STANDING, reasonId: '16', station: null };
+      terminal.takeEntry({ ...which, ...period, sentAt: NOW - 60, moved: true });
       await eventually('the bar moved', async () => (await bar.boundingBox())!.x < box.x - 5);
       expect(await bar.getAttribute('data-same')).toBe('yes');
       await page.getByText(/corrected the stop this reason was given for/).waitFor();
@@ -616,11 +606,8 @@ describe("the terminal's page", () => {
     it('replaces a reason for the same period', async () => {
       await openWithClock(`#/machine/${STANDING}`);
       const period = { startTime: NOW - 7200, endTime: NOW - 6600 };
-      terminal.takeEntry({
-        ...{ entryId: 'e-1', machineId: STANDING, reasonId: '16', ...period, station: 'Line 2' },
-        ...{ operator: 'B. Novak', sentAt: NOW - 6000, appliedAt: NOW, ...APPLIED, moved: false },
-        source: { topic: 't', partition: 0, offset: '1' },
-      });
+      const which = { entryId: 'e-1', machineId: STANDING, reasonId: '16' };
+      terminal.takeEntry({ ...which, ...period, operator: 'B. Novak', sentAt: NOW - 6000 });
       await page.getByRole('button', { name: 'Correct' }).click();
       await page.getByText('Replaces: No material').waitFor();
       await page.locator('.reason-button[data-code="13"]').first().click();
@@ -712,8 +699,7 @@ describe("the terminal's page", () => {
       const take = (entryId: string, reasonId: string, start: number): void => {
         terminal.takeEntry({
           ...{ entryId, machineId: STANDING, reasonId, startTime: start, endTime: null },
-          ...{ station: 'Line 2', operator: null, sentAt: start + 600, appliedAt: start + 660 },
-          ...{ ...APPLIED, moved: false, source: { topic: 't', partition: 0, offset: '1' } },
+          ...{ sentAt: start + 600, appliedAt: start + 660 },
         });
       };
       take('e-0', '12', startTime - 600);
@@ -750,9 +736,7 @@ describe("the terminal's page", () => {
     ])('%s', async (_, comesBack, text) => {
       terminal.showsNotes = comesBack;
       await open(`#/machine/${STANDING}`);
-      await page.getByRole('button', { name: 'Add a note' }).click();
-      await page.getByRole('textbox').fill('Spindle is loud');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await (await shown.writeNote()).click();
       await eventually('the note was sent', () => terminal.notes[0]);
       const notes = page.locator('.card', { has: page.locator('.note-list') });
       await notes.getByText('Spindle is loud').waitFor();
@@ -778,12 +762,8 @@ describe("the terminal's page", () => {
 
     it('scanned after the session is over is registered after the sign-in, and the reason being given is not lost', async () => {
       terminal.token = 'station-token';
-      const signIn = async (): Promise<void> => {
-        await page.getByLabel('Token of the station').fill('station-token');
-        await page.getByRole('button', { name: 'Sign in this station' }).click();
-      };
       await openWithClock();
-      await signIn();
+      await shown.signIn();
       await rowOf(NAME).locator('button.stop-main').last().click();
       await page.getByRole('button', { name: 'Split' }).click();
       await page.locator('.reason-button[data-code="14"]').first().click();
@@ -793,7 +773,7 @@ describe("the terminal's page", () => {
       await page.locator('.reason-button[data-code="16"]').first().click();
       // elements behind an open sheet take no text
       await expectCount(page.getByRole('dialog'), 0);
-      await signIn();
+      await shown.signIn();
       await page.getByText('E-4711 is registered.').waitFor();
       await afterUndo();
       await eventually('both parts were sent', () => terminal.posts.flat().length === 2);
@@ -820,9 +800,7 @@ describe("the terminal's page", () => {
         await held;
         await route.continue();
       });
-      await page.getByRole('button', { name: 'Nobody registered' }).click();
-      await page.getByRole('textbox').fill('E-4711');
-      await page.getByRole('button', { name: 'Register', exact: true }).click();
+      await shown.registerAs('E-4711');
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Settings' }).click();
       answer();
@@ -855,9 +833,7 @@ describe("the terminal's page", () => {
     it('is told to register at the proxy if that names operators', async () => {
       terminal.isOperatorNamed = true;
       await open();
-      await page.getByRole('button', { name: 'Nobody registered' }).click();
-      await page.getByRole('textbox').fill('A. Kowalski');
-      await page.getByRole('button', { name: 'Register', exact: true }).click();
+      await shown.registerAs('A. Kowalski');
       const message = page.getByText('Sign in there under your own name.');
       // taps pass through the message to an element below; no element covers it
       await message.evaluate((element) => {
@@ -870,8 +846,7 @@ describe("the terminal's page", () => {
       terminal.token = 'station-token';
       terminal.wrongTokensWaitSeconds = 6;
       await open();
-      await page.getByLabel('Token of the station').fill('wrong');
-      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await shown.signIn('wrong');
       await page
         .getByText('Too many wrong tokens were sent from here. Try again in 6 s.')
         .waitFor();
@@ -879,21 +854,17 @@ describe("the terminal's page", () => {
 
     it('signs the station in by its token, and sees nothing of the plant after signing out', async () => {
       terminal.token = 'station-token';
-      const signIn = async (token: string): Promise<void> => {
-        await page.getByLabel('Token of the station').fill(token);
-        await page.getByRole('button', { name: 'Sign in this station' }).click();
-      };
       await open();
-      await signIn('wrong');
+      await shown.signIn('wrong');
       await page.getByText('This token is not known.').waitFor();
-      await signIn('station-token');
+      await shown.signIn();
       await rowOf(NAME).first().waitFor();
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByRole('button', { name: 'Sign out' }).dblclick();
       await page.getByRole('button', { name: 'Tap again' }).click();
       await page.getByLabel('Token of the station').waitFor();
       await eventually('no stream is open', () => terminal.following === 0);
-      await signIn('station-token');
+      await shown.signIn();
       await rowOf(NAME).first().waitFor();
       await eventually('a stream of the new session', () => terminal.following === 1);
     });
@@ -1071,14 +1042,9 @@ function takeReasons(terminal: FakeTerminal): void {
       ...{ entryId: `e-${index}`, machineId: STANDING, startTime, endTime, sentAt: endTime ?? NOW },
       ...{ reasonId: ['13', '20', '16', '14'][index]!, operator: 'A. Kowalski' },
       ...{ station: index === 2 ? null : 'Line 1', moved: index === 3, appliedAt: null },
-      ...(index === 1 ? { status: 'rejected', code: 'unknown-reason', detail: null } : APPLIED),
-      source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: String(index) },
+      ...(index === 1 && { status: 'rejected', code: 'unknown-reason' }),
     });
   });
-}
-
-function goOffline(page: Page): Promise<boolean> {
-  return page.evaluate(() => window.dispatchEvent(new Event('offline')));
 }
 
 /** Chromium's cumulative layout shift, from the beginning to the next frame. */

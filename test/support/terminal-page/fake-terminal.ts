@@ -202,7 +202,13 @@ export class FakeTerminal {
     this.entries.delete(entryId);
   }
 
-  takeEntry(entry: Entry): void {
+  /** Publishes an entry; by default an applied one of a station. */
+  takeEntry(given: Omit<NewEntry, 'operator'> & Partial<Entry>): void {
+    const { epochSeconds: now } = this.plant.session.clock;
+    const entry: Entry = {
+      ...{ station: 'Line 2', operator: null, sentAt: now, appliedAt: now, ...APPLIED },
+      ...{ moved: false, source: { topic: 't', partition: 0, offset: '1' }, ...given },
+    };
     this.entries.set(entry.entryId, entry);
     const view = this.viewOf(entry.machineId);
     view.entries = [...view.entries.filter(({ entryId }) => entryId !== entry.entryId), entry];
@@ -384,26 +390,12 @@ export class FakeTerminal {
       return { entryId: entry.entryId, ok: false, code, message: code };
     }
     if (!this.entries.has(entry.entryId)) {
-      const { station, operator, clock } = this.plant.session;
+      const { station, operator } = this.plant.session;
       const { entryId, machineId, reasonId, startTime, endTime } = entry;
-      const made = {
-        entryId,
-        machineId,
-        reasonId,
-        startTime,
-        endTime,
-        station,
-        operator,
-        sentAt: clock.epochSeconds,
-        appliedAt: null,
-      };
-      const source = {
-        topic: 'mes.downtime-reasons.v1',
-        partition: 0,
-        offset: String(this.entries.size),
-      };
-      const sent: Verdict = { status: 'sent', code: null, detail: null };
-      this.takeEntry({ ...made, moved: false, source, ...sent });
+      this.takeEntry({
+        ...{ entryId, machineId, reasonId, startTime, endTime },
+        ...{ station, operator, status: 'sent', appliedAt: null },
+      });
       const tile = this.tileOf(machineId);
       const openStops = tile.openStops.filter(
         (stop) =>

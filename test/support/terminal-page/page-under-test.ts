@@ -59,6 +59,31 @@ export class PageUnderTest {
     await this.page.locator(`.reason-button[data-code="${code}"]`).first().click();
   }
 
+  /** Signs the station in, where a token is asked for. */
+  async signIn(token = 'station-token'): Promise<void> {
+    await this.page.getByLabel('Token of the station').fill(token);
+    await this.page.getByRole('button', { name: 'Sign in this station' }).click();
+  }
+
+  async signOut(): Promise<void> {
+    await this.page.getByRole('button', { name: 'Settings' }).click();
+    await this.page.getByRole('button', { name: 'Sign out' }).click();
+    await this.page.getByRole('button', { name: 'Tap again' }).click();
+  }
+
+  async registerAs(name: string, page = this.page): Promise<void> {
+    await page.locator('.top .button').first().click();
+    await page.getByRole('textbox').fill(name);
+    await page.getByRole('button', { name: 'Register', exact: true }).click();
+  }
+
+  /** Writes a note on the view of a machine; the returned button saves it. */
+  async writeNote(): Promise<Locator> {
+    await this.page.getByRole('button', { name: 'Add a note' }).click();
+    await this.page.getByRole('textbox').fill('Spindle is loud');
+    return this.page.getByRole('button', { name: 'Save' });
+  }
+
   /**
    * Waits until the page has its reasons, which it requests after it follows the plant; a server that went away earlier
    * would leave it without.
