@@ -6,9 +6,8 @@ import { createKafka } from '#libs/kafka';
 import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
 import { BridgeReader } from './document/bridge-reader.js';
-import { IngestMetrics } from './http/ingest-metrics.js';
 import { IntakeController } from './http/intake.controller.js';
-import { StatusController } from './http/status.controller.js';
+import { MetricsController } from './http/metrics.controller.js';
 import { RequestWriter } from './kafka/request-writer.js';
 import { INGEST_SETTINGS, KAFKA } from './platform/tokens.js';
 
@@ -18,11 +17,11 @@ export class IngestModule {
     return {
       module: IngestModule,
       imports: [TerminusModule.forRoot({ logger: false })],
-      controllers: [IntakeController, HealthController, StatusController],
+      controllers: [IntakeController, HealthController, MetricsController],
       providers: [
         { provide: INGEST_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
-        ...[SenderAccess, BridgeReader, RequestWriter, Callbacks, IngestMetrics],
+        ...[SenderAccess, BridgeReader, RequestWriter, Callbacks],
         { provide: HealthConditions, inject: [RequestWriter, Callbacks], useFactory: healthOf },
       ],
     };

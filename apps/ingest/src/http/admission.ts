@@ -4,8 +4,8 @@ import { SENDER_PATHS, type SenderPath } from '#libs/config';
 import { MAX_BODY_BYTES } from '#libs/contracts';
 import { answerWithError, ApiError } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
-import { IngestMetrics } from './ingest-metrics.js';
 import type { AdmittedRequest } from './intake.controller.js';
+import { MetricsController } from './metrics.controller.js';
 
 /** Bound of all bodies together that are being received or written. */
 const MAX_BODIES_BYTES = 128 * MAX_BODY_BYTES;
@@ -14,7 +14,7 @@ const MAX_SIGNED_BYTES = MAX_BODIES_BYTES / 2;
 
 export function addAdmission(app: NestFastifyApplication): void {
   const access = app.get(SenderAccess);
-  const metrics = app.get(IngestMetrics);
+  const metrics = app.get(MetricsController);
   const instance = app.getHttpAdapter().getInstance();
   /** Bytes held by each request with an unanswered body. */
   const heldBytes = new WeakMap<object, number>();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Controller, Header, Options, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Options, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DocumentPath, IngestSender } from '#libs/config';
 import { INGEST_SENDER_HEADER, type Parsed, type Rejection } from '#libs/contracts';
@@ -8,6 +8,7 @@ import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
 import { headerOf, type Message, readDocument, readEvents } from '../document/read-request.js';
 import { type Submission, RequestWriter } from '../kafka/request-writer.js';
+import { OPENAPI } from './openapi.js';
 
 /** A request that has passed the `onRequest` hook of `admission.ts`. */
 export interface AdmittedRequest extends FastifyRequest {
@@ -56,6 +57,11 @@ export class IntakeController {
   @Header('webhook-allowed-rate', '*')
   handshake(): void {
     // the headers are the answer
+  }
+
+  @Get('openapi.json')
+  openApi(): typeof OPENAPI {
+    return OPENAPI;
   }
 
   private verifyRequest(request: AdmittedRequest): {

@@ -1,12 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
 import { Callbacks } from '../callbacks/callbacks.js';
 import { RequestWriter } from '../kafka/request-writer.js';
 
-@Injectable()
-export class IngestMetrics {
+@Controller('metrics')
+export class MetricsController {
   private readonly registry = new Registry();
   private readonly registers = [this.registry];
   private readonly requests = new Counter({
@@ -97,7 +97,9 @@ export class IngestMetrics {
     this.seconds.observe({ path }, seconds);
   }
 
-  metricsText(): Promise<string> {
+  @Get()
+  @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
+  metrics(): Promise<string> {
     return this.registry.metrics();
   }
 }
