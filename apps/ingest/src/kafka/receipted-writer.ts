@@ -72,7 +72,8 @@ export class ReceiptedWriter {
   private readonly pending: Pending[] = [];
   /** Records of an aborted transaction that need no claim any more: they go first, without others. */
   private readonly aborted: Pending[] = [];
-  private lost: WriterLostError | undefined;
+  /** Why it writes no more. */
+  lost: WriterLostError | undefined;
   private running: Promise<void> | undefined;
 
   constructor(
@@ -91,14 +92,6 @@ export class ReceiptedWriter {
       await this.stopWriting();
       throw error;
     }
-  }
-
-  get isLost(): boolean {
-    return this.lost !== undefined;
-  }
-
-  get lossMessage(): string | undefined {
-    return this.lost?.message;
   }
 
   /**

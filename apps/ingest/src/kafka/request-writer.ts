@@ -309,7 +309,7 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   private async currentWriter(): Promise<ReceiptedWriter> {
-    if (this.writer?.isLost === false) return this.writer;
+    if (this.writer !== undefined && this.writer.lost === undefined) return this.writer;
     this.opening ??= this.openWriter().finally(() => {
       this.opening = undefined;
     });
@@ -317,11 +317,12 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   private async openWriter(): Promise<ReceiptedWriter> {
-    const lost = this.writer;
+    const former = this.writer;
     this.writer = undefined;
-    if (lost !== undefined) {
-      this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.lossMessage });
-      await lost.stopWriting();
+    if (former !== undefined) {
+      const error = former.lost?.message;
+      this.logger.warn({ msg: 'the writer is lost and opened again', error });
+      await former.stopWriting();
     }
     const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
