@@ -6,11 +6,9 @@ import {
   readToken,
   type TokenGrant,
   TokenRequests,
-  type TokenRequestsOptions,
+  type TokenSurroundings,
 } from './token-requests.js';
 import { fixedTokenSource, type TokenSource } from './token-source.js';
-
-type TokenSurroundings = Pick<TokenRequestsOptions, 'timeoutMs' | 'proxy' | 'ca' | 'onCall'>;
 
 interface LoginSurroundings extends TokenSurroundings {
   login: URL;

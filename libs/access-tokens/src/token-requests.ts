@@ -18,10 +18,9 @@ export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export interface TokenRequestsOptions extends Pick<
-  HttpTransportOptions,
-  'timeoutMs' | 'proxy' | 'ca' | 'onCall'
-> {
+export type TokenSurroundings = Pick<HttpTransportOptions, 'timeoutMs' | 'proxy' | 'ca' | 'onCall'>;
+
+interface TokenRequestsOptions extends TokenSurroundings {
   operation: TokenOperation;
   url: URL;
   parse: (answer: AnswerField) => TokenGrant;
