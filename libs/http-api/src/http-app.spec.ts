@@ -3,9 +3,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { acceptEmptyJson } from './empty-body.js';
-import { createHttpApp } from './http-app.js';
-import { DATA_HEADERS } from './limits.js';
+import { acceptEmptyJson, createHttpApp, DATA_HEADERS } from './http-app.js';
 
 @Controller()
 class Echo {

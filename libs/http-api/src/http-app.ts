@@ -2,8 +2,27 @@ import type { TlsOptions } from 'node:tls';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyServerOptions } from 'fastify';
-import { SERVER_CHECKS, SERVER_TIMEOUT } from './limits.js';
+import type { FastifyServerOptions, RawServerDefault } from 'fastify';
+
+/** A whole request, even one that never begins, must arrive within this time; the answer may be later. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * For Node's server, with or without TLS. Node applies the longer of both timeouts to the whole request: with its
+ * default of a minute for the head, half a body would stay as long. It checks for late requests once in the interval.
+ */
+const SERVER_CHECKS = {
+  headersTimeout: REQUEST_TIMEOUT_MS,
+  handshakeTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: 1_000,
+} as const;
+
+/** Headers of answers that are current data, not pages. */
+export const DATA_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+} as const;
 
 interface HttpAppOptions extends Pick<NestApplicationOptions, 'logger' | 'bodyParser'> {
   /** In bytes; a larger body is answered with 413. */
@@ -29,7 +48,7 @@ export async function createHttpApp(
 ): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit,
-    ...SERVER_TIMEOUT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     ...(tls === undefined ? { http: SERVER_CHECKS } : { https: { ...SERVER_CHECKS, ...tls } }),
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
@@ -49,4 +68,13 @@ export async function createHttpApp(
     done();
   });
   return app;
+}
+
+/** Accepts an empty JSON body as none: libraries send the content type with every request. */
+export function acceptEmptyJson(app: NestFastifyApplication): void {
+  const parse = app.getHttpAdapter().getInstance().getDefaultJsonParser('error', 'error');
+  app.useBodyParser<RawServerDefault>('application/json', {}, (request, body, done) => {
+    if (body.length === 0) done(null);
+    else void parse(request, body.toString(), done);
+  });
 }

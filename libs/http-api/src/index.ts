@@ -7,8 +7,7 @@ export {
   REFUSED_ADDRESSES,
 } from './api-error.js';
 export { bearerDigests, isForLoopback, ownerOf, sha256 } from './bearer-tokens.js';
-export { acceptEmptyJson } from './empty-body.js';
 export { type HealthCondition, HealthConditions, HealthController } from './health.controller.js';
-export { createHttpApp } from './http-app.js';
-export { DATA_HEADERS, RateLimit } from './limits.js';
+export { acceptEmptyJson, createHttpApp, DATA_HEADERS } from './http-app.js';
+export { RateLimit } from './rate-limit.js';
 export { scrapedCounter, scrapedGauge } from './scraped-metrics.js';

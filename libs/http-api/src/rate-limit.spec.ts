@@ -1,4 +1,4 @@
-import { RateLimit } from './limits.js';
+import { RateLimit } from './rate-limit.js';
 
 describe('a rate limit', () => {
   it('allows a burst, then a rate per second, for each sender', () => {

@@ -1,27 +1,5 @@
 import { realNowMs } from '#libs/clock';
 
-const REQUEST_TIMEOUT_MS = 10_000;
-
-/** For Fastify: a whole request, even one that never begins, must arrive within this time; the answer may be later. */
-export const SERVER_TIMEOUT = { requestTimeout: REQUEST_TIMEOUT_MS } as const;
-
-/**
- * For Node's server, with or without TLS. Node applies the longer of both timeouts to the whole request: with its
- * default of a minute for the head, half a body would stay as long. It checks for late requests once in the interval.
- */
-export const SERVER_CHECKS = {
-  headersTimeout: REQUEST_TIMEOUT_MS,
-  handshakeTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: 1_000,
-} as const;
-
-/** Headers of answers that are current data, not pages. */
-export const DATA_HEADERS = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-} as const;
-
 interface Bucket {
   tokens: number;
   atMs: number;
