@@ -39,7 +39,7 @@ export class MachinesController {
   @Get(':machineId')
   machineDetails(@Param('machineId') machineId: string): MachineDetails {
     const listed = this.directory.machines().get(machineId);
-    const state = this.states?.recordOf(machineId);
+    const state = this.states?.recordOf(machineId) ?? null;
     const list = this.lists?.lastApplied(machineId);
     const lastOutcomes = this.outcomes.recentOutcomes.outcomesOfMachine(machineId);
     if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
@@ -48,7 +48,7 @@ export class MachinesController {
     const { displayName = machineId, factoryId = '' } = state ?? {};
     const unlisted = { machineId, displayName, factoryId, factoryName: '' };
     const machine = listed ?? unlisted;
-    return { ...machine, state: state ?? null, workOrderList: list ?? null, lastOutcomes };
+    return { ...machine, state, workOrderList: list ?? null, lastOutcomes };
   }
 
   /** JSON of the machines that the directory lists or, while it lists none, of those that this process observes. */

@@ -3,7 +3,6 @@ import { FlowControlModule } from '../flow-control/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { MachineStates } from './machine-states.js';
 import { ActivityLogReader } from './polling/activity-log-reader.js';
-import { OwnedMachines } from './polling/owned-machines.js';
 import { PollHealth } from './polling/poll-health.js';
 import { PollLoop } from './polling/poll-loop.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
@@ -13,15 +12,7 @@ import { WatchContext } from './polling/watch-context.js';
 @Global()
 @Module({
   imports: [FlowControlModule, MachineDirectoryModule],
-  providers: [
-    ActivityLogReader,
-    MachineStates,
-    OwnedMachines,
-    PollHealth,
-    PollLoop,
-    PollingMetrics,
-    WatchContext,
-  ],
+  providers: [ActivityLogReader, MachineStates, PollHealth, PollLoop, PollingMetrics, WatchContext],
   exports: [MachineStates],
 })
 export class MachineStatesModule {}

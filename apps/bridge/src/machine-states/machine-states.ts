@@ -1,39 +1,116 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Metric } from 'prom-client';
-import { Clock } from '#libs/clock';
 import type { MachineInfo } from '#libs/cloud-client';
-import type { MachineStateRecord } from '#libs/contracts';
+import { INTERNAL_TOPICS, type MachineStateRecord } from '#libs/contracts';
 import { scrapedGauge } from '#libs/http-api';
-import { MachineDirectory } from '../machine-directory/index.js';
-import { stateRecord } from './derivation/tracked-machine.js';
-import { ActivityLogReader } from './polling/activity-log-reader.js';
-import { OwnedMachines } from './polling/owned-machines.js';
-import { PollHealth } from './polling/poll-health.js';
+import { type KafkaClient, KeyedState, partitionOf, type TransactedState } from '#libs/kafka';
+import { MachineDirectory, ReasonRefresh } from '../machine-directory/index.js';
+import { KAFKA } from '../platform/index.js';
+import { parseTrackedMachine } from './derivation/parse-tracked-machine.js';
+import {
+  mostUnreadPeriods,
+  stateRecord,
+  type TrackedMachine,
+} from './derivation/tracked-machine.js';
+import type { MachineWatch } from './polling/machine-watch.js';
+import { PartitionWatch } from './polling/partition-watch.js';
 import { PollLoop } from './polling/poll-loop.js';
-import { PollingMetrics } from './polling/polling-metrics.js';
+import { WatchContext } from './polling/watch-context.js';
 
+/** Machines of the partitions that this process owns, and what operators see of them. */
 @Injectable()
 export class MachineStates {
+  /** Tracked machines, stored in Kafka. */
+  readonly topic: KeyedState<TrackedMachine>;
+  private readonly logger = new Logger('MachineStates');
+  private readonly partitions = new Set<PartitionWatch>();
+  private listed: ReadonlyMap<string, MachineInfo> | undefined;
+  /** The machines of `listed` by partition. */
+  private shares: MachineInfo[][] = [];
+
   constructor(
-    private readonly machines: OwnedMachines,
     private readonly directory: MachineDirectory,
-    private readonly health: PollHealth,
-    private readonly polling: PollingMetrics,
-    private readonly activityLog: ActivityLogReader,
     private readonly loop: PollLoop,
-    private readonly clock: Clock,
-  ) {}
+    private readonly context: WatchContext,
+    private readonly reasons: ReasonRefresh,
+    @Inject(KAFKA) kafka: KafkaClient,
+  ) {
+    const { topicPrefix, groupId } = context.settings.kafka;
+    const name = `${topicPrefix}${INTERNAL_TOPICS.machineStates}`;
+    this.topic = new KeyedState<TrackedMachine>({
+      kafka,
+      name,
+      placement: { topic: name },
+      transactionalIdPrefix: groupId,
+      parse: parseTrackedMachine,
+      onOwned: (state) => this.watchPartition(state),
+    });
+  }
+
+  get watches(): MachineWatch[] {
+    return [...this.partitions].flatMap(({ watches }) => watches);
+  }
+
+  findWatch(machineId: string): MachineWatch | undefined {
+    for (const partition of this.partitions) {
+      const watch = partition.findWatch(machineId);
+      if (watch !== undefined) return watch;
+    }
+    return undefined;
+  }
+
+  /** Watches the partition's machines until `state.signal` aborts. */
+  watchPartition(state: TransactedState<TrackedMachine>): void {
+    try {
+      this.startPartitionWatch(state);
+    } catch (error) {
+      this.logger.error({ msg: 'not watched', partition: state.partition, err: error });
+    }
+  }
+
+  private startPartitionWatch(state: TransactedState<TrackedMachine>): void {
+    const { partition: number, partitions } = state;
+    if (partitions === undefined) throw new Error('machines belong to a partition by their hash');
+    const partition = new PartitionWatch(state, partitions, this.loop, this.context);
+    this.partitions.add(partition);
+    const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
+      partition.followList(machines, this.shareOut(machines, partitions)[number] ?? []);
+      this.context.mostUnreadPeriods = mostUnreadPeriods(machines.size);
+      for (const { machineId } of partition.watches) this.reasons.queueIfStale(machineId);
+    };
+    if (this.directory.status.loadedAt !== null) follow(this.directory.machines());
+    const unsubscribe = this.directory.onRefresh(follow);
+    const machines = partition.watches.length;
+    this.logger.log({ msg: 'watching machines', partition: number, machines });
+    const end = (): void => {
+      unsubscribe();
+      this.partitions.delete(partition);
+      partition.endWatches();
+    };
+    state.signal.addEventListener('abort', end, { once: true });
+  }
+
+  /** Hashed once for all partitions of a refresh: 50 times 100,000 machines took seconds. */
+  private shareOut(listed: ReadonlyMap<string, MachineInfo>, partitions: number): MachineInfo[][] {
+    if (listed === this.listed && partitions === this.shares.length) return this.shares;
+    this.listed = listed;
+    this.shares = Array.from({ length: partitions }, () => []);
+    for (const info of listed.values()) {
+      this.shares[partitionOf(info.machineId, partitions)]?.push(info);
+    }
+    return this.shares;
+  }
 
   get metrics(): Metric[] {
-    const { machines, health, activityLog } = this;
+    const { health, activityLog, metrics } = this.context;
     return [
-      ...this.polling.all,
+      ...metrics.all,
       scrapedGauge(
         'machine_bridge_machines',
         'Machines of this process by observation',
         ['observation'],
         (it) => {
-          for (const { observation = 'unknown' } of machines.watches) it.inc({ observation });
+          for (const { observation = 'unknown' } of this.watches) it.inc({ observation });
         },
       ),
       scrapedGauge(
@@ -41,7 +118,7 @@ export class MachineStates {
         'Machines of this process whose latest poll failed, by factory',
         ['factory'],
         (it) => {
-          for (const { machineId, info } of machines.watches) {
+          for (const { machineId, info } of this.watches) {
             it.inc({ factory: info.factoryId }, health.isFailing(machineId) ? 1 : 0);
           }
         },
@@ -59,23 +136,19 @@ export class MachineStates {
     ];
   }
 
-  get topic(): OwnedMachines['topic'] {
-    return this.machines.topic;
-  }
-
   /** Machines that this process watches, also while no directory is loaded. */
   get observedMachines(): MachineInfo[] {
-    return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
+    return this.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }
 
-  /** Undefined for a machine that another process owns or that has not been answered for yet. */
-  recordOf(machineId: string): MachineStateRecord | undefined {
-    const tracked = this.machines.findWatch(machineId)?.tracked;
-    return tracked === undefined ? undefined : (stateRecord(tracked) ?? undefined);
+  /** Null for a machine that another process owns, that has not been answered for yet, or that is removed. */
+  recordOf(machineId: string): MachineStateRecord | null {
+    const tracked = this.findWatch(machineId)?.tracked;
+    return tracked === undefined ? null : stateRecord(tracked);
   }
 
   get lastError(): { why: string; at: number } | null {
-    return this.health.lastError;
+    return this.context.health.lastError;
   }
 
   /** Number of machines that are due for a poll. */
@@ -85,16 +158,17 @@ export class MachineStates {
 
   /** Seconds of the clock since a poll was last answered; 0 while no machine is due. */
   get oldestWaitingSeconds(): number {
-    if (this.waiting === 0) return 0;
-    return Math.floor((this.clock.monotonicMs() - this.health.answeredMs) / 1000);
+    const { clock, health } = this.context;
+    return this.waiting === 0 ? 0 : Math.floor((clock.monotonicMs() - health.answeredMs) / 1000);
   }
 
   /** Why no machine is observed, as text; undefined while some are. */
   get pausedBecause(): string | undefined {
-    const watched = this.machines.watches.length;
+    const { health } = this.context;
+    const watched = this.watches.length;
     if (watched > 0) {
-      const allFail = this.health.failingMachines >= watched;
-      return this.health.pausedBecause ?? (allFail ? this.health.failureText : undefined);
+      const allFail = health.failingMachines >= watched;
+      return health.pausedBecause ?? (allFail ? health.failureText : undefined);
     }
     const { loadedAt, problem } = this.directory.status;
     return loadedAt === null ? `no machine list: ${problem ?? ''}` : undefined;

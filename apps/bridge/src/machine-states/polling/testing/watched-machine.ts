@@ -11,7 +11,7 @@ import type { SequencedEvent } from '../../derivation/state-events.js';
 import { stateRecord, type TrackedMachine } from '../../derivation/tracked-machine.js';
 import { ActivityLogReader } from '../activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from '../machine-watch.js';
-import { asSeenUntil } from '../owned-machines.js';
+import { asSeenUntil } from '../partition-watch.js';
 import { PollHealth } from '../poll-health.js';
 import { PollingMetrics } from '../polling-metrics.js';
 import { WatchContext } from '../watch-context.js';

@@ -1,105 +1,10 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { MachineInfo } from '#libs/cloud-client';
-import { INTERNAL_TOPICS } from '#libs/contracts';
-import { type KafkaClient, KeyedState, type TransactedState, partitionOf } from '#libs/kafka';
-import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
-import { KAFKA } from '../../platform/index.js';
-import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
-import {
-  mostUnreadPeriods,
-  namesOf,
-  newlyTracked,
-  type TrackedMachine,
-} from '../derivation/tracked-machine.js';
+import { partitionOf, type TransactedState } from '#libs/kafka';
+import { namesOf, newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
-import { PollLoop } from './poll-loop.js';
-import { WatchContext } from './watch-context.js';
-
-/** Machines of the partitions that this process owns. */
-@Injectable()
-export class OwnedMachines {
-  /** Tracked machines, stored in Kafka. */
-  readonly topic: KeyedState<TrackedMachine>;
-  private readonly logger = new Logger('MachineStates');
-  private readonly partitions = new Set<PartitionWatch>();
-  private listed: ReadonlyMap<string, MachineInfo> | undefined;
-  /** The machines of `listed` by partition. */
-  private shares: MachineInfo[][] = [];
-
-  constructor(
-    private readonly directory: MachineDirectory,
-    private readonly loop: PollLoop,
-    private readonly context: WatchContext,
-    private readonly reasons: ReasonRefresh,
-    @Inject(KAFKA) kafka: KafkaClient,
-  ) {
-    const { topicPrefix, groupId } = context.settings.kafka;
-    const name = `${topicPrefix}${INTERNAL_TOPICS.machineStates}`;
-    this.topic = new KeyedState<TrackedMachine>({
-      kafka,
-      name,
-      placement: { topic: name },
-      transactionalIdPrefix: groupId,
-      parse: parseTrackedMachine,
-      onOwned: (state) => this.watchPartition(state),
-    });
-  }
-
-  get watches(): MachineWatch[] {
-    return [...this.partitions].flatMap(({ watches }) => watches);
-  }
-
-  findWatch(machineId: string): MachineWatch | undefined {
-    for (const partition of this.partitions) {
-      const watch = partition.findWatch(machineId);
-      if (watch !== undefined) return watch;
-    }
-    return undefined;
-  }
-
-  /** Watches the partition's machines until `state.signal` aborts. */
-  watchPartition(state: TransactedState<TrackedMachine>): void {
-    try {
-      this.startPartitionWatch(state);
-    } catch (error) {
-      this.logger.error({ msg: 'not watched', partition: state.partition, err: error });
-    }
-  }
-
-  private startPartitionWatch(state: TransactedState<TrackedMachine>): void {
-    const { partition: number, partitions } = state;
-    if (partitions === undefined) throw new Error('machines belong to a partition by their hash');
-    const partition = new PartitionWatch(state, partitions, this.loop, this.context);
-    this.partitions.add(partition);
-    const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
-      partition.followList(machines, this.shareOut(machines, partitions)[number] ?? []);
-      this.context.mostUnreadPeriods = mostUnreadPeriods(machines.size);
-      for (const { machineId } of partition.watches) this.reasons.queueIfStale(machineId);
-    };
-    if (this.directory.status.loadedAt !== null) follow(this.directory.machines());
-    const unsubscribe = this.directory.onRefresh(follow);
-    const machines = partition.watches.length;
-    this.logger.log({ msg: 'watching machines', partition: number, machines });
-    const end = (): void => {
-      unsubscribe();
-      this.partitions.delete(partition);
-      partition.endWatches();
-    };
-    state.signal.addEventListener('abort', end, { once: true });
-  }
-
-  /** Hashed once for all partitions of a refresh: 50 times 100,000 machines took seconds. */
-  private shareOut(listed: ReadonlyMap<string, MachineInfo>, partitions: number): MachineInfo[][] {
-    if (listed === this.listed && partitions === this.shares.length) return this.shares;
-    this.listed = listed;
-    this.shares = Array.from({ length: partitions }, () => []);
-    for (const info of listed.values()) {
-      this.shares[partitionOf(info.machineId, partitions)]?.push(info);
-    }
-    return this.shares;
-  }
-}
+import type { PollLoop } from './poll-loop.js';
+import type { WatchContext } from './watch-context.js';
 
 /**
  * Key of the partition's own record, which hashes into the partition. Ids of machines contain no control characters.

@@ -9,9 +9,10 @@ import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PlatformModule } from '../../platform/index.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
+import { MachineStates } from '../machine-states.js';
 import { MachineStatesModule } from '../machine-states.module.js';
 import { ActivityLogReader } from './activity-log-reader.js';
-import { OwnedMachines, PartitionWatch } from './owned-machines.js';
+import { PartitionWatch } from './partition-watch.js';
 import { PollHealth } from './poll-health.js';
 import { PollLoop } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -22,7 +23,7 @@ const settings = bridgeSettings();
 @Module({ imports: [PlatformModule.with(settings), MachineStatesModule] })
 class MachineStatesAlone {}
 
-describe('OwnedMachines', () => {
+describe('MachineStates', () => {
   let bridge: INestApplicationContext;
 
   beforeAll(async () => {
@@ -36,7 +37,7 @@ describe('OwnedMachines', () => {
     const logged = new Promise((resolve) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
     });
-    bridge.get(OwnedMachines).watchPartition({
+    bridge.get(MachineStates).watchPartition({
       partition: 0,
       partitions: 1,
       signal: new AbortController().signal,
@@ -125,13 +126,13 @@ describe('PartitionWatch', () => {
   function machinesOf(
     listed: ReturnType<typeof listOf>,
     { loop, context }: ReturnType<typeof poller>,
-  ): OwnedMachines {
+  ): MachineStates {
     const directory = {
       ...{ status: { loadedAt: 1 }, machines: () => listed },
       onRefresh: () => () => undefined,
     } as unknown as MachineDirectory;
     const reasons = { queueIfStale: () => undefined } as unknown as ReasonRefresh;
-    return new OwnedMachines(directory, loop, context, reasons, {} as KafkaClient);
+    return new MachineStates(directory, loop, context, reasons, {} as KafkaClient);
   }
 
   it('watches the machines of the list that fall into the partition', () => {
