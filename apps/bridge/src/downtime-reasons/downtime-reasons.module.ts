@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
-import { DowntimeReasons } from './downtime-reasons.js';
-import { DowntimeReasonsController } from './downtime-reasons.controller.js';
+import { DowntimeReasons, DowntimeReasonsController } from './downtime-reasons.js';
 
 @Module({
   imports: [DeliveryModule, MachineDirectoryModule],

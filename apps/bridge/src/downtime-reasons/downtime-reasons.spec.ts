@@ -12,7 +12,7 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { whenListed } from '../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
-import { DowntimeReasonsController } from './downtime-reasons.controller.js';
+import { DowntimeReasonsController } from './downtime-reasons.js';
 import { DowntimeReasonsModule } from './downtime-reasons.module.js';
 
 /** One second of the plant is one millisecond here. */

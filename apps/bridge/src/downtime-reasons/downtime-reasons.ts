@@ -1,22 +1,27 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject, Injectable } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import {
   describeAhead,
   type DowntimeReason,
-  withMachineId,
   type Parsed,
   parseDowntimeReason,
   rejected,
+  TOPICS,
+  withMachineId,
 } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
+import { handleEach, type InboundMessage } from '#libs/kafka';
 import {
   type Admission,
   type Command,
   CommandDispatcher,
   CommandOutcomes,
   GO,
+  MessageResults,
+  rejection,
   RETRY_BACK_OFF,
   type TracedPermit,
 } from '../delivery/index.js';
@@ -44,7 +49,7 @@ export class DowntimeReasons {
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly reasons: ReasonLists,
-    outcomes: CommandOutcomes,
+    private readonly outcomes: CommandOutcomes,
     slots: CallSlots,
     controls: FlowControls,
   ) {
@@ -64,8 +69,20 @@ export class DowntimeReasons {
     });
   }
 
+  /** Accepts a message of `mes.downtime-reasons.v1`. */
+  readonly acceptReason = (message: InboundMessage): void => {
+    const { target, envelope } = this.outcomes.openMessage(message);
+    const parsed = envelope.ok ? this.readReason(envelope.value.body) : envelope;
+    if (!parsed.ok) {
+      message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
+      return;
+    }
+    const results = new MessageResults(target, 1, [], this.outcomes.resultRecords);
+    this.flow.submitCommand(parsed.value.machineId, parsed.value, results);
+  };
+
   /** Parses a reason and rejects times too far ahead at receipt: by the time of its call they might have passed. */
-  readReason(body: Buffer): Parsed<DowntimeReason> {
+  private readReason(body: Buffer): Parsed<DowntimeReason> {
     const parsed = parseDowntimeReason(body);
     if (!parsed.ok) return parsed;
     const { machineId, startTime, endTime = startTime } = parsed.value;
@@ -144,5 +161,15 @@ export class DowntimeReasons {
     if (answer !== 'unknown') return GO;
     const detail = `${machineId} has no reason ${reasonId}`;
     return { kind: 'rejected', rejection: { code: 'unknown-reason', detail } };
+  }
+}
+
+@Controller()
+export class DowntimeReasonsController {
+  constructor(private readonly reasons: DowntimeReasons) {}
+
+  @EventPattern(TOPICS.downtimeReasons)
+  handle(messages: readonly InboundMessage[]): void {
+    handleEach(messages, this.reasons.acceptReason);
   }
 }

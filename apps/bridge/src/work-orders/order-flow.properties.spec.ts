@@ -15,14 +15,12 @@ import { CommandOutcomes, type MessageResults } from '../delivery/index.js';
 import type { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
 import { type ListToSet, ordersOf, type WorkOrderLists } from './lists/work-order-lists.js';
-import { Assignments } from './orders/assignments.js';
 import { OrderRelay } from './orders/order-relay.js';
 import { OrderQueues } from './orders/order-queues.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { WorkOrdersController } from './orders/work-orders.controller.js';
 import type { OrderRequests } from './requests/order-requests.js';
-import { QueuesController } from './queues.controller.js';
+import { WorkOrdersController } from './work-orders.controller.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { ownedState } from './testing/owned-state.js';
 
@@ -147,9 +145,7 @@ class OrderFlow {
   private readonly waiting: { list: ListToSet; answers: MessageResults }[] = [];
   private readonly inputs = new Map<string, InputPartition>();
   private readonly ledger: OrderLedger;
-  private readonly assignments: Assignments;
-  private readonly orders: WorkOrdersController;
-  private readonly queues: QueuesController;
+  private readonly controller: WorkOrdersController;
 
   constructor() {
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
@@ -159,17 +155,15 @@ class OrderFlow {
     };
     const lists = { flow } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(
-      ...([settings, queues, clock, equipment, unmapped, outcomes] as const),
+      ...([settings, queues, clock, equipment, unmapped, lists, outcomes] as const),
     );
-    this.assignments = new Assignments(queues, lists, outcomes);
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
-    const relay = new OrderRelay(queues, clock, equipment, unmapped, directory);
-    this.orders = new WorkOrdersController(
-      ...([settings, clock, mapping, relay, queues, outcomes] as const),
+    const relay = new OrderRelay(
+      ...([settings, clock, mapping, queues, equipment, unmapped, directory, outcomes] as const),
     );
     const deadLetters = {} as DeadLetterAggregator;
-    this.queues = new QueuesController(
-      ...([queues, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
+    this.controller = new WorkOrdersController(
+      ...([lists, relay, queues, {} as OrderRequests, this.ledger, deadLetters] as const),
     );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
@@ -234,10 +228,10 @@ class OrderFlow {
     const { signal: lost } = this.input(stage, partition).ownership;
     const of = { partition, name: `state of ${stage}`, lost };
     if (stage === 'relayed-orders')
-      this.ledger.topic.own(ownedState(values as Map<string, KnownOrder>, of));
+      this.ledger.orders.own(ownedState(values as Map<string, KnownOrder>, of));
     if (stage === 'assignment-changes') {
       const operations = values as Map<string, readonly AssignedOperation[]>;
-      this.assignments.topic.own(ownedState(operations, of));
+      this.ledger.assignments.own(ownedState(operations, of));
     }
   }
 
@@ -258,9 +252,9 @@ class OrderFlow {
         fail: (error) => this.failed.push(error),
       }),
     );
-    if (stage === 'erp.work-orders') await this.orders.handle(messages);
-    else if (stage === 'relayed-orders') await this.queues.handleOrders(messages);
-    else await this.queues.handleChanges(messages);
+    if (stage === 'erp.work-orders') await this.controller.handleDocuments(messages);
+    else if (stage === 'relayed-orders') await this.controller.handleOrders(messages);
+    else await this.controller.handleChanges(messages);
   }
 
   /** The service takes some lists of a machine, the first one first. */

@@ -3,24 +3,21 @@ import type { KeyedStateTopic } from '#libs/kafka';
 import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
-import { Assignments } from './orders/assignments.js';
 import { ListWatermarks } from './lists/list-watermarks.js';
-import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { OrderQueues } from './orders/order-queues.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { WorkOrdersController } from './orders/work-orders.controller.js';
+import { WorkOrdersController } from './work-orders.controller.js';
 import { OrderRelay } from './orders/order-relay.js';
 import { OrderRequests } from './requests/order-requests.js';
-import { QueuesController } from './queues.controller.js';
 
 @Injectable()
 export class WorkOrderTopics {
   readonly states: readonly KeyedStateTopic[];
 
-  constructor(watermarks: ListWatermarks, ledger: OrderLedger, assignments: Assignments) {
-    this.states = [watermarks.topic, ledger.topic, assignments.topic];
+  constructor(watermarks: ListWatermarks, { orders, assignments }: OrderLedger) {
+    this.states = [watermarks.topic, orders, assignments];
   }
 }
 
@@ -28,13 +25,12 @@ export class WorkOrderTopics {
 @Global()
 @Module({
   imports: [DeliveryModule, MachineDirectoryModule],
-  controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
+  controllers: [WorkOrdersController],
   providers: [
     Equipment,
     UnmappedWorkCentres,
     ListWatermarks,
     WorkOrderLists,
-    Assignments,
     DeadLetterAggregator,
     OrderQueues,
     OrderRelay,

@@ -13,7 +13,6 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { type ListToSet, ordersOf, WorkOrderLists } from './lists/work-order-lists.js';
-import { Assignments } from './orders/assignments.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import {
   ASSIGNMENT_CHANGES,
@@ -22,9 +21,8 @@ import {
   RELAYED_ORDERS,
 } from './orders/order-queues.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { WorkOrdersController } from './orders/work-orders.controller.js';
-import { QueuesController } from './queues.controller.js';
 import { ownedState } from './testing/owned-state.js';
+import { WorkOrdersController } from './work-orders.controller.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { whenListed } from '../machine-directory/testing/when-listed.js';
@@ -104,9 +102,9 @@ describe('orders and the lists of machines', () => {
     };
     Object.assign(bridge.get(OrderQueues), queues);
     for (const partition of [0, 1]) {
-      bridge.get(OrderLedger).topic.own(ownedState<KnownOrder>(undefined, { partition }));
+      bridge.get(OrderLedger).orders.own(ownedState<KnownOrder>(undefined, { partition }));
     }
-    bridge.get(Assignments).topic.own(ownedState<readonly AssignedOperation[]>());
+    bridge.get(OrderLedger).assignments.own(ownedState<readonly AssignedOperation[]>());
   });
 
   afterEach(() => bridge.close());
@@ -154,7 +152,7 @@ describe('orders and the lists of machines', () => {
           const end = (): void => undefined;
           return messageOf(topic, Buffer.from(String(value)), delivered, end, partition);
         });
-    const queues = bridge.get(QueuesController);
+    const queues = bridge.get(WorkOrdersController);
     void queues.handleOrders(messagesOf(RELAYED_ORDERS));
     void queues.handleChanges(messagesOf(ASSIGNMENT_CHANGES));
     void queues.handleRefusals(messagesOf(ORDER_REFUSALS));
@@ -178,7 +176,7 @@ describe('orders and the lists of machines', () => {
   };
 
   const handle = async (...messages: InboundMessage[]): Promise<void> => {
-    await bridge.get(WorkOrdersController).handle(messages);
+    await bridge.get(WorkOrdersController).handleDocuments(messages);
     // A look-up takes a few turns of the event loop.
     for (let turns = 0; turns < 5; turns += 1) await nextTurn();
   };
@@ -189,7 +187,7 @@ describe('orders and the lists of machines', () => {
     const order = { orderId: '4711', source, recordedAt: askedAt, askedAt, ...answer };
     const value = Buffer.from(JSON.stringify({ orders: [order] }));
     const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
-    await bridge.get(QueuesController).handleOrders([relayed]);
+    await bridge.get(WorkOrdersController).handleOrders([relayed]);
     await nextTurn();
   };
 
@@ -298,7 +296,7 @@ describe('orders and the lists of machines', () => {
     for (const partition of [0, 1]) {
       bridge
         .get(OrderLedger)
-        .topic.own(ownedState<KnownOrder>(undefined, { partition, name: 'a-ledger' }));
+        .orders.own(ownedState<KnownOrder>(undefined, { partition, name: 'a-ledger' }));
     }
     unwritable = topic;
     await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }));
@@ -423,8 +421,8 @@ describe('orders and the lists of machines', () => {
   it('rejects an assignment that is too large to be stored, and never publishes it as applied', async () => {
     jest.spyOn(DeadLetterAggregator.prototype, 'readMessages').mockResolvedValue([]);
     bridge
-      .get(Assignments)
-      .topic.own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));
+      .get(OrderLedger)
+      .assignments.own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
     unwritable = 'assigned';
     const [first] = lists;

@@ -2,16 +2,20 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
+import { parseWorkOrderLists, refuseIssuedAhead } from '#libs/contracts';
 import { CallSlots } from '#libs/delivery';
+import type { InboundMessage } from '#libs/kafka';
 import {
   type Admission,
   type CallAnswer,
   type Command,
   CommandDispatcher,
   CommandOutcomes,
-  GO,
   type DecidePrecedence,
+  GO,
+  MessageResults,
   type Precedence,
+  rejection,
   type SetList,
   type TracedPermit,
 } from '../../delivery/index.js';
@@ -39,12 +43,12 @@ export class WorkOrderLists {
   private readonly applied = new Map<string, AppliedList>();
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
     private readonly watermarks: ListWatermarks,
-    outcomes: CommandOutcomes,
+    private readonly outcomes: CommandOutcomes,
     slots: CallSlots,
     controls: FlowControls,
   ) {
@@ -65,6 +69,34 @@ export class WorkOrderLists {
       onDeferred: (waiter) => outcomes.publishDeferred(waiter.results.target, waiter),
     });
   }
+
+  /** Accepts a message of `erp.work-order-lists.v1`: replacement lists, each the whole list of a machine. */
+  readonly acceptLists = (message: InboundMessage): void => {
+    const { target, envelope } = this.outcomes.openMessage(message);
+    const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
+    if (!parsed.ok) {
+      message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
+      return;
+    }
+    const { assignments, faults } = refuseIssuedAhead(
+      parsed.value,
+      this.clock.nowSeconds(),
+      this.settings.erp.commandMaxSkewSeconds,
+    );
+    const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
+    let item = -1;
+    const open = assignments.flatMap((list) => {
+      // The place in the message does not depend on the clock. Lists are in order: search behind the previous one.
+      item = parsed.value.assignments.indexOf(list, item + 1);
+      // An earlier owner of the partition has published this item.
+      return message.isItemDone(item) ? [] : [{ list, item }];
+    });
+    if (assignments.length + faults.length > 1) target.namesOthers = true;
+    const results = new MessageResults(target, open.length, faulty, this.outcomes.resultRecords);
+    for (const { list, item: place } of open) {
+      this.flow.submitCommand(list.machineId, list, results, place);
+    }
+  };
 
   lastApplied(machineId: string): AppliedList | undefined {
     return this.applied.get(machineId);

@@ -1,31 +1,41 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, type OrderMessage } from '#libs/contracts';
 import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#libs/kafka';
 import {
+  type AppliedOrder,
+  applyToOrder,
+  type AssignedOperation,
+  AssignmentTable,
   FinishedOrders,
+  fromStoredAssignment,
   fromStoredOrder,
   isDatedAhead,
   isFinished,
   type KnownOrder,
   type OrderFinding,
-  applyToOrder,
-  type AppliedOrder,
+  toStoredAssignment,
   toStoredOrder,
 } from '#libs/order-ledger';
 import {
   CommandOutcomes,
   type CommandResult,
+  type InboundTarget,
+  MessageResults,
   notHandled,
   notStored,
+  type RecordsOf,
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { warnOfTimesAhead } from '../lists/list-watermarks.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
+import { warnOfTimesAhead } from '../lists/list-watermarks.js';
+import { WorkOrderLists } from '../lists/work-order-lists.js';
 import {
   ASSIGNMENT_CHANGES,
+  type AssignmentChange,
   isGone,
   OrderQueues,
   positionOf,
@@ -41,13 +51,21 @@ interface PartitionOrders {
 }
 
 /**
- * The latest version of each order, in the partition of its id. A message is applied to its order at once and written
- * in one transaction with the order, the assignment changes of each machine, outcomes, and the offset.
+ * The latest version of each order, in the partition of its id, and the operations on each machine, in the partition of
+ * the machine's id. A message is applied to its order at once and written in one transaction with the order, the
+ * assignment changes of each machine, outcomes, and the offset. A change is applied at once, and the machine's current
+ * list is sent. Once the service has answered, the assignment is written with the outcome. Until then the change is not
+ * finished: the next owner of the partition starts without it, and gets it redelivered.
  */
 @Injectable()
 export class OrderLedger {
-  readonly topic: KeyedState<KnownOrder, PartitionOrders>;
+  readonly orders: KeyedState<KnownOrder, PartitionOrders>;
+  readonly assignments: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
   private readonly logger = new Logger('OrderLedger');
+
+  /** Outcomes for an order that has left the machine. */
+  private readonly recordsOfLeft: RecordsOf = (target, results) =>
+    this.outcomes.resultRecords(target, results.map(goneWithMachine));
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -55,12 +73,18 @@ export class OrderLedger {
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
+    private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
   ) {
-    this.topic = queues.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
+    this.orders = queues.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
       format: toStoredOrder,
       parse: fromStoredOrder,
       onOwned: (state) => this.restoreOrders(state),
+    });
+    this.assignments = queues.stateOf(ASSIGNMENT_CHANGES, INTERNAL_TOPICS.assignments, {
+      format: toStoredAssignment,
+      parse: fromStoredAssignment,
+      onOwned: (state) => new AssignmentTable(state),
     });
   }
 
@@ -70,7 +94,7 @@ export class OrderLedger {
     { orders }: RelayedOrders,
     ending: readonly OutboundRecord[],
   ): void => {
-    const partition = this.topic.holders.get(message.partition);
+    const partition = this.orders.holders.get(message.partition);
     if (partition === undefined) {
       message.abandon();
       return;
@@ -90,6 +114,36 @@ export class OrderLedger {
       );
       return [...again, ...ending];
     });
+  };
+
+  /** Applies a change, in the order of the partition's offsets; the message ends once its list is final. */
+  readonly applyChange = (
+    message: InboundMessage,
+    change: AssignmentChange,
+    ending: readonly OutboundRecord[],
+  ): void => {
+    const table = this.assignments.holders.get(message.partition);
+    if (table === undefined) {
+      message.abandon();
+      return;
+    }
+    const { machineId, orderId, operations, isAnswered = false } = change;
+    const target = { ...this.queues.outcomeTarget(message, change), hasOutcome: isAnswered };
+    const changed = table.assign(machineId, orderId, operations);
+    const remembering: InboundTarget = {
+      ...target,
+      records: changed === undefined ? ending : [changed.record, ...ending],
+      whenRefused: (refusal) => {
+        const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
+        if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
+        const faults = [notStored(refusal, machineId)];
+        return [...this.outcomes.resultRecords(target, faults), ...ending];
+      },
+    };
+    const recordsOf = operations.length > 0 ? this.outcomes.resultRecords : this.recordsOfLeft;
+    const results = new MessageResults(remembering, 1, [], recordsOf);
+    const workingOrders = (): readonly string[] => table.listOf(machineId);
+    this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, results);
   };
 
   /** Returns the records to write, and a function that restores the order unless a later message has changed it. */
@@ -210,4 +264,11 @@ function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
 function withoutAbsence(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
   if (askedAt === undefined || gone !== undefined || !isGone(known)) return known;
   return { ...known, changedAt: Math.min(...messages.map(({ order }) => order.changedAt)) };
+}
+
+/** A machine that the service no longer lists has no list to take the order off: the message is not at fault. */
+function goneWithMachine(result: CommandResult): CommandResult {
+  if (result.kind !== 'rejected' || result.rejection.code !== 'unknown-machine') return result;
+  const { machineId, attempts, rejection } = result;
+  return { kind: 'superseded', machineId, attempts, detail: rejection.detail };
 }

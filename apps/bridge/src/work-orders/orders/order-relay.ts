@@ -1,33 +1,148 @@
-import { Injectable } from '@nestjs/common';
-import { afterRealMs, Clock, whenAnyAborts } from '#libs/clock';
-import { isFinishedStatus, type OrderMessage, type Rejection } from '#libs/contracts';
-import { groupBy } from '#libs/erp-formats';
-import type { OutboundRecord } from '#libs/kafka';
+import { Inject, Injectable } from '@nestjs/common';
+import { afterRealMs, Clock, realEpochMs, whenAnyAborts } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
+import {
+  type Envelope,
+  isFinishedStatus,
+  type OrderMessage,
+  type Parsed,
+  type Rejection,
+} from '#libs/contracts';
+import {
+  groupBy,
+  OrderMapping,
+  readOrders,
+  sourceTopicOf,
+  type ThinEvent,
+} from '#libs/erp-formats';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
-import { type CommandResult, rejection } from '../../delivery/index.js';
+import {
+  CommandOutcomes,
+  type CommandResult,
+  type InboundTarget,
+  notStored,
+  rejection,
+} from '../../delivery/index.js';
 import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
-import { OrderQueues, RELAYED_ORDERS, type RelayedOrder } from './order-queues.js';
+import { ORDER_REQUESTS, OrderQueues, RELAYED_ORDERS, type RelayedOrder } from './order-queues.js';
 
 /** The longest wait for look-ups, which delays later messages. Machines are checked again before their calls. */
 const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
 /** The rejection of each machine that does not exist. */
-export type UnlistedMachines = ReadonlyMap<string, Rejection>;
+type UnlistedMachines = ReadonlyMap<string, Rejection>;
 
 /** The fields that all orders of a message share. */
-type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'askedAt'>;
+type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'askedAt' | 'gone'>;
 
-/** Relays orders to the partitions of their ids, and rejects what can be rejected before that. */
+/** An input message, and its orders or the order to be requested from the ERP. */
+interface ReadMessage {
+  target: InboundTarget;
+  content: Content;
+}
+
+type Content = OrderMessage[] | ThinEvent;
+
+/**
+ * Reads `erp.work-orders.v1`: orders as they change, in the ERP's format. What can be rejected from the document alone is
+ * dead-lettered here. Each order goes on to the partition of its id in the same transaction, and so does a thin event
+ * to the queue of order requests.
+ */
 @Injectable()
 export class OrderRelay {
   constructor(
-    private readonly queues: OrderQueues,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
+    private readonly mapping: OrderMapping,
+    private readonly queues: OrderQueues,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly directory: MachineDirectory,
+    private readonly outcomes: CommandOutcomes,
   ) {}
+
+  /** Reads messages of `erp.work-orders.v1` and relays their orders. Resolves once the messages' records are handed over. */
+  async relayDocuments(messages: readonly InboundMessage[]): Promise<void> {
+    const read: ReadMessage[] = [];
+    for (const message of messages) {
+      if (message.revoked.aborted) {
+        // A document may take seconds to read, and the partition's next owner reads it again.
+        message.abandon();
+        continue;
+      }
+      try {
+        const { target, envelope } = this.outcomes.openMessage(message);
+        const reading = envelope.ok ? this.readMessage(message, envelope.value) : envelope;
+        // Awaiting a result that is there already would cost as much as reading the document.
+        const content = reading instanceof Promise ? await reading : reading;
+        if (content.ok) read.push({ target, content: content.value });
+        else message.finish(this.outcomes.resultRecords(target, [rejection(content.rejection)]));
+      } catch (error) {
+        message.fail(error);
+      }
+    }
+    const [first] = read;
+    if (first === undefined) return;
+    const { revoked } = first.target.message;
+    await this.queues.readPartitionCounts(revoked);
+    const orders = read.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    this.finishWithRelayed(read, await this.refuseUnlisted(orders, revoked));
+  }
+
+  private readMessage(
+    message: InboundMessage,
+    envelope: Envelope,
+  ): Parsed<Content> | Promise<Parsed<Content>> {
+    const { erp } = this.settings;
+    const thin = erp.enrichment.findThinEvent(message, envelope);
+    if (thin !== undefined) return thin;
+    const { contentType, body } = envelope;
+    // Epoch seconds; the time of changes without a time of their own.
+    const recordedAt = Math.floor(Number(message.timestamp) / 1000);
+    const document = { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
+    return readOrders(document, erp, this.mapping, this.clock.nowSeconds());
+  }
+
+  /** Ends the messages with the records of their orders and rejections. */
+  private finishWithRelayed(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
+    const allRelayed: RelayedOrder[] = [];
+    const records: OutboundRecord[] = [];
+    for (const { target, content } of read) {
+      const { source } = target;
+      const trace = target.message.span.context;
+      if (!Array.isArray(content)) {
+        const request = { ...content, source, receivedAt: realEpochMs(), trace };
+        const partition = this.queues.partitionOfOrder(content.orderId);
+        records.push(this.queues.queueRecord(ORDER_REQUESTS, partition, request, trace));
+        continue;
+      }
+      const from = { source, recordedAt: Number(target.message.timestamp), trace };
+      const { relayed, faults } = this.relayOrders(content, from, unknown);
+      allRelayed.push(...relayed);
+      if (faults.length === 0) continue;
+      // The message is about an order, and names machines only in the way of its format.
+      target.namesOthers = true;
+      records.push(...this.outcomes.resultRecords(target, faults));
+    }
+    records.push(...this.relayRecords(allRelayed));
+    const [first, ...others] = read;
+    if (first === undefined) return;
+    first.target.message.finishWith(
+      others.map(({ target }) => target.message),
+      records,
+      (apart, refusal) => {
+        if (others.length === 0)
+          apart.finish(this.outcomes.resultRecords(first.target, [notStored(refusal)]));
+        else {
+          const its = read.filter(({ target }) => target.message === apart);
+          this.finishWithRelayed(its, unknown);
+        }
+      },
+    );
+  }
 
   /** Machines with work that is not over; for finished work a machine need not exist any more. */
   private machinesOf(orders: readonly OrderMessage[]): Set<string> {
@@ -72,6 +187,7 @@ export class OrderRelay {
     return refusals;
   }
 
+  /** The orders as they go on, and what can be said of them before. */
   relayOrders(
     orders: readonly OrderMessage[],
     from: RelayedFrom,

@@ -104,16 +104,14 @@ export class OrderRequests implements OnModuleDestroy {
     const { message, request, ending } = waiting;
     const { source, trace } = request;
     const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
-    const from = { source, trace, askedAt, recordedAt: askedAt };
+    const from = { source, trace, askedAt, gone, recordedAt: askedAt };
     const { relayed, faults } = this.relay.relayOrders(messages, from, unknown);
-    const orders =
-      gone === undefined
-        ? relayed
-        : relayed.map((order) => {
-            // If neither of the two possible order ids is known, only one of them is answered.
-            const isAnswered = order.orderId === request.orderId ? undefined : true;
-            return { ...order, gone, isAnswered };
-          });
+    // If neither of the two possible ids of an absent order is known, only one of them is answered.
+    const orders = relayed.map((order) =>
+      gone === undefined || order.orderId === request.orderId
+        ? order
+        : { ...order, isAnswered: true },
+    );
     const records = [
       ...this.relay.relayRecords(orders),
       ...(faults.length > 0 ? this.outcomesOf(waiting, faults) : []),

@@ -1,7 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import type { InboundMessage } from '#libs/kafka';
-import { Assignments } from './orders/assignments.js';
+import { TOPICS } from '#libs/contracts';
+import { handleEach, type InboundMessage } from '#libs/kafka';
+import { WorkOrderLists } from './lists/work-order-lists.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import {
@@ -11,18 +12,33 @@ import {
   OrderQueues,
   RELAYED_ORDERS,
 } from './orders/order-queues.js';
+import { OrderRelay } from './orders/order-relay.js';
 import { OrderRequests } from './requests/order-requests.js';
 
-/** Consumes the queues. Handlers resolve once their records are handed over: later records must not overtake them. */
+/**
+ * The inputs and queues of the flow. Handlers resolve once the records of their messages are handed over: later messages
+ * must not overtake them.
+ */
 @Controller()
-export class QueuesController {
+export class WorkOrdersController {
   constructor(
+    private readonly lists: WorkOrderLists,
+    private readonly relay: OrderRelay,
     private readonly queues: OrderQueues,
-    private readonly ledger: OrderLedger,
-    private readonly assignments: Assignments,
-    private readonly deadLetters: DeadLetterAggregator,
     private readonly requests: OrderRequests,
+    private readonly ledger: OrderLedger,
+    private readonly deadLetters: DeadLetterAggregator,
   ) {}
+
+  @EventPattern(TOPICS.workOrderLists)
+  handleLists(messages: readonly InboundMessage[]): void {
+    handleEach(messages, this.lists.acceptLists);
+  }
+
+  @EventPattern(TOPICS.workOrders)
+  handleDocuments(messages: readonly InboundMessage[]): Promise<void> {
+    return this.relay.relayDocuments(messages);
+  }
 
   @EventPattern(ORDER_REQUESTS)
   handleRequests(messages: readonly InboundMessage[]): Promise<void> {
@@ -36,7 +52,7 @@ export class QueuesController {
 
   @EventPattern(ASSIGNMENT_CHANGES)
   handleChanges(messages: readonly InboundMessage[]): Promise<void> {
-    return this.queues.handleQueue(ASSIGNMENT_CHANGES, messages, this.assignments.applyChange);
+    return this.queues.handleQueue(ASSIGNMENT_CHANGES, messages, this.ledger.applyChange);
   }
 
   @EventPattern(ORDER_REFUSALS)
