@@ -2,9 +2,16 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { type ErpAnswer, ErpClient, type ErpClientOptions } from './erp-client.js';
+import { type ErpAccess, loadBridgeSettings } from '#libs/config';
+import type { EnrichmentRule } from '#libs/erp-formats';
+import { type ErpAnswer, ErpClient } from './erp-client.js';
 
 const SECRET = 'a-secret-of-the-erp';
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
 
 describe('ErpClient', () => {
   const opened: (Server | ErpClient)[] = [];
@@ -26,20 +33,26 @@ describe('ErpClient', () => {
     await once(server, 'listening');
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
-  const clientOf = (origin: string, more: Partial<ErpClientOptions> = {}): ErpClient => {
-    const client = new ErpClient({
-      ...{ origin, credentials: { kind: 'fixed', token: SECRET } },
-      ...{ headers: { accept: 'application/json' }, ca: undefined, proxy: undefined },
-      ...{ maxConnections: 2, timeoutMs: 30_000, maxAnswerBytes: 10_000 },
-      ...more,
-    });
+  const clientOf = (
+    origin: string,
+    credentials: ErpAccess['credentials'] = { kind: 'fixed', token: SECRET },
+    timeoutMs = 30_000,
+  ): ErpClient => {
+    const rule: EnrichmentRule = {
+      ...{ name: 's4', when: [], orderId: 'id', keepLeadingZeros: true, values: {} },
+      ...{ auth: { kind: 'none' }, proxy: false, goneAfterSeconds: 0, concurrency: 2 },
+      ...{ url: origin, headers: { accept: 'application/json' } },
+      ...{ timeoutMs, maxAnswerBytes: 10_000 },
+    };
+    const erpAccess = new Map([['s4', { credentials, ca: undefined }]]);
+    const client = new ErpClient(rule, { ...settings, erpAccess });
     opened.push(client);
     return client;
   };
   const asking = async (
     listener: RequestListener,
-    more: Partial<ErpClientOptions> = {},
-  ): Promise<ErpAnswer> => clientOf(await serve(listener), more).getDocument('/orders/1', never);
+    ...more: [ErpAccess['credentials']?, number?]
+  ): Promise<ErpAnswer> => clientOf(await serve(listener), ...more).getDocument('/orders/1', never);
   const status = (code: number, headers: Record<string, string> = {}): RequestListener => {
     return (_, response) => response.writeHead(code, headers).end('{"order":"1"}');
   };
@@ -51,7 +64,7 @@ describe('ErpClient', () => {
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify({ method, url, accept, authorization, traceparent }));
       },
-      { credentials: { kind: 'basic', username: 'bridge', password: 'p:w' } },
+      { kind: 'basic', username: 'bridge', password: 'p:w' },
     );
     if (answer.kind !== 'document') throw new Error(answer.kind);
     expect(answer.contentType).toBe('application/json');
@@ -175,9 +188,9 @@ describe('ErpClient', () => {
   });
 
   it('gives up an answer that does not end in time, begun or not', async () => {
-    const silent = await asking(() => undefined, { timeoutMs: 200 });
+    const silent = await asking(() => undefined, undefined, 200);
     expect(silent).toMatchObject({ kind: 'retry', why: 'no answer in 200 ms' });
-    const slow = await asking((_, response) => void response.write('{'), { timeoutMs: 1000 });
+    const slow = await asking((_, response) => void response.write('{'), undefined, 1000);
     expect(slow).toMatchObject({ kind: 'retry', why: 'no whole answer in 1000 ms' });
   });
 
@@ -208,7 +221,7 @@ describe('ErpClient', () => {
       response.writeHead(isGood ? 200 : 401).end('{}');
     });
     const credentials = { kind: 'oauth', tokenUrl, clientId: 'id', clientSecret: SECRET } as const;
-    const client = clientOf(origin, { credentials });
+    const client = clientOf(origin, credentials);
     expect(await client.getDocument('/', never)).toMatchObject({ kind: 'document' });
     expect(await client.getDocument('/', never)).toMatchObject({ kind: 'document' });
     expect(issued).toBe(2);

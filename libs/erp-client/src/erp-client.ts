@@ -10,34 +10,8 @@ import {
 import { realEpochMs } from '#libs/clock';
 import type { BridgeSettings, ErpAccess, ProxySettings } from '#libs/config';
 import { isJsonObject, readJson } from '#libs/contracts';
-import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
+import { type EnrichmentRule, enrichmentUrl, type ThinEvent } from '#libs/erp-formats';
 import { HttpTransport, isWebPage, readRetryAfter, type HttpReply } from '#libs/http-calls';
-
-/** Opens a client for the ERP of a rule. */
-export function openErpClient(
-  rule: EnrichmentRule,
-  { erpAccess, machineCloud }: Pick<BridgeSettings, 'erpAccess' | 'machineCloud'>,
-): ErpClient {
-  const { headers, timeoutMs, maxAnswerBytes, concurrency } = rule;
-  const access = erpAccess.get(rule.name);
-  return new ErpClient({
-    ...{ origin: new URL(enrichmentUrl(rule, {})).origin, headers, timeoutMs, maxAnswerBytes },
-    maxConnections: concurrency,
-    credentials: access?.credentials ?? { kind: 'none' },
-    ca: access?.ca,
-    proxy: rule.proxy ? machineCloud.proxy : undefined,
-  });
-}
-
-/** The deadline is for a whole answer, and for a token; the limit of an answer also holds for it decompressed. */
-export interface ErpClientOptions
-  extends ErpAccess, Pick<EnrichmentRule, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
-  /** `https://host:port` */
-  origin: string;
-  /** Used for https only. */
-  proxy: ProxySettings | undefined;
-  maxConnections: number;
-}
 
 /** Result of a GET. `why` contains no text of the answer and no secret. */
 export type ErpAnswer =
@@ -59,18 +33,39 @@ export type ErpAnswer =
 const PASSING = new Set([408, 425, 429]);
 const unzip = promisify(gunzip);
 
-/** Sends GETs to one ERP. Follows no redirect, since credentials would travel to another host. */
+/**
+ * Sends GETs to the ERP of a rule. The deadline is for a whole answer, and for a token; the limit of an answer also holds
+ * for it decompressed. Follows no redirect, since credentials would travel to another host.
+ */
 export class ErpClient {
+  /** `https://host:port` */
+  readonly origin: string;
   private readonly transport: HttpTransport;
+  private readonly access: ErpAccess;
   private readonly tokens: TokenSource | undefined;
 
-  constructor(private readonly options: ErpClientOptions) {
-    this.transport = new HttpTransport(options);
-    this.tokens = tokensOf(options);
+  constructor(
+    private readonly rule: EnrichmentRule,
+    { erpAccess, machineCloud }: Pick<BridgeSettings, 'erpAccess' | 'machineCloud'>,
+  ) {
+    const { timeoutMs, maxAnswerBytes, concurrency: maxConnections } = rule;
+    this.access = erpAccess.get(rule.name) ?? { credentials: { kind: 'none' }, ca: undefined };
+    this.origin = new URL(enrichmentUrl(rule, {})).origin;
+    const surroundings = { timeoutMs, proxy: rule.proxy ? machineCloud.proxy : undefined };
+    const bounds = { maxAnswerBytes, maxConnections };
+    const { ca } = this.access;
+    this.transport = new HttpTransport({ ...surroundings, ...bounds, origin: this.origin, ca });
+    this.tokens = tokensOf(this.access, this.origin, surroundings);
+  }
+
+  /** Path of an order from the root of the host, with its query; `values` are those of its thin event. */
+  pathOf(values: ThinEvent['values']): string {
+    const { pathname, search } = new URL(enrichmentUrl(this.rule, values));
+    return `${pathname}${search}`;
   }
 
   /**
-   * @param path from the root of the host, with its query
+   * @param path see {@link pathOf}
    * @throws the signal's reason once that aborts, and nothing else
    */
   async getDocument(
@@ -79,10 +74,10 @@ export class ErpClient {
     more: Readonly<Record<string, string>> = {},
   ): Promise<ErpAnswer> {
     const { tokens } = this;
-    const { credentials, headers, timeoutMs } = this.options;
+    const { headers, timeoutMs } = this.rule;
     const sent = { ...headers, ...more, 'accept-encoding': 'identity' };
     if (tokens === undefined) return this.send(path, sent, signal);
-    const scheme = credentials.kind === 'basic' ? 'Basic' : 'Bearer';
+    const scheme = this.access.credentials.kind === 'basic' ? 'Basic' : 'Bearer';
     return callWithToken<ErpAnswer>({
       tokens,
       timeoutMs,
@@ -111,7 +106,7 @@ export class ErpClient {
   }
 
   private async readReply({ status, headers, chunks, bodyFault }: HttpReply): Promise<ErpAnswer> {
-    const { maxAnswerBytes } = this.options;
+    const { maxAnswerBytes } = this.rule;
     const isTooLarge = bodyFault?.code === 'malformed-answer';
     if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.why);
     const { contentType = null, contentEncoding = '' } = headers;
@@ -155,14 +150,11 @@ function withoutToken(reason: NoToken): ErpAnswer {
 }
 
 /** Source of the value after the scheme in `Authorization`; undefined without a login. */
-function tokensOf({
-  origin,
-  credentials,
-  timeoutMs,
-  proxy,
-  ca,
-}: ErpClientOptions): TokenSource | undefined {
-  const surroundings = { timeoutMs, proxy };
+function tokensOf(
+  { credentials, ca }: ErpAccess,
+  origin: string,
+  surroundings: { timeoutMs: number; proxy: ProxySettings | undefined },
+): TokenSource | undefined {
   switch (credentials.kind) {
     case 'none':
       return undefined;

@@ -1,2 +1,2 @@
 /** GET requests to ERP systems, within bounds: each enrichment rule has its connections, credentials and deadline. */
-export { type ErpAnswer, type ErpClient, openErpClient } from './erp-client.js';
+export { type ErpAnswer, ErpClient } from './erp-client.js';

@@ -7,8 +7,8 @@ import {
 import { VERSION } from '#libs/program';
 import { FRAMED_OUTPUTS, type FramedOutput, type GroupFlow } from '#libs/contracts';
 import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
-import { type ErpAnswer, openErpClient } from '#libs/erp-client';
-import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
+import { type ErpAnswer, ErpClient } from '#libs/erp-client';
+import type { EnrichmentRule } from '#libs/erp-formats';
 import {
   type BridgeAnswer,
   bridgeHttp,
@@ -279,21 +279,18 @@ async function checkErps(settings: BridgeSettings): Promise<Finding[]> {
 }
 
 async function checkErp(rule: EnrichmentRule, settings: BridgeSettings): Promise<Finding> {
-  const client = openErpClient(rule, settings);
+  const client = new ErpClient(rule, settings);
   try {
     const names = new Proxy<Record<string, string>>({}, { get: () => NO_ORDER });
-    const { pathname, search } = new URL(enrichmentUrl(rule, names));
-    const answer = await client.getDocument(`${pathname}${search}`, new AbortController().signal);
-    return erpFinding(rule, answer);
+    const answer = await client.getDocument(client.pathOf(names), new AbortController().signal);
+    return erpFinding(rule, client.origin, answer);
   } finally {
     await client.closeConnections();
   }
 }
 
-function erpFinding(rule: EnrichmentRule, answer: ErpAnswer): Finding {
-  const { name } = rule;
+function erpFinding({ name }: EnrichmentRule, origin: string, answer: ErpAnswer): Finding {
   const check = `erp ${name}`;
-  const { origin } = new URL(enrichmentUrl(rule, {}));
   switch (answer.kind) {
     case 'document':
       return passed(check, `${origin} answers`);

@@ -3,13 +3,8 @@ import { type Clock, realNowMs, WakeTimer } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { type OrderMessage, printable, type RejectionCode } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
-import { type ErpAnswer, type ErpClient, openErpClient } from '#libs/erp-client';
-import {
-  type EnrichmentRule,
-  enrichmentUrl,
-  type OrderMapping,
-  readOrders,
-} from '#libs/erp-formats';
+import { type ErpAnswer, ErpClient } from '#libs/erp-client';
+import { type EnrichmentRule, type OrderMapping, readOrders } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { traceHeaders, type Tracing } from '#libs/tracing';
 import {
@@ -109,7 +104,6 @@ export class ErpRequests {
   private readonly knownAnswers = new KnownAnswers<Orders>();
   private readonly breaker = new Breaker();
   private readonly client: ErpClient;
-  private readonly origin: string;
   private readonly results: Record<RequestResult, number> = {
     ...{ document: 0, gone: 0, refused: 0, retry: 0, unauthorised: 0 },
   };
@@ -129,8 +123,7 @@ export class ErpRequests {
     private readonly reply: (waiting: WaitingRequest, reply: Reply) => void,
   ) {
     const { settings, hold } = context;
-    this.origin = new URL(enrichmentUrl(rule, {})).origin;
-    this.client = openErpClient(rule, settings);
+    this.client = new ErpClient(rule, settings);
     hold.onRelease(() => this.beginGets());
   }
 
@@ -194,8 +187,7 @@ export class ErpRequests {
     const { message, request } = waiting;
     const begunMs = realNowMs();
     const askedAt = Math.floor(this.context.clock.nowMs());
-    const { pathname, search } = new URL(enrichmentUrl(this.rule, request.values));
-    const path = `${pathname}${search}`;
+    const path = this.client.pathOf(request.values);
     waiting.calls += 1;
     try {
       const answer = await this.getOrder(path, waiting);
@@ -212,8 +204,8 @@ export class ErpRequests {
   }
 
   private async getOrder(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
-    const { origin, rule } = this;
-    const route = rule.url.slice(origin.length).split('?', 1)[0] ?? '';
+    const { origin } = this.client;
+    const route = this.rule.url.slice(origin.length).split('?', 1)[0] ?? '';
     const span = this.context.tracing.requestStarts(
       { operation: 'getErpOrder', method: 'GET', route, path, origin },
       [message.span],
