@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { afterRealMs, Clock, realEpochMs, whenAnyAborts } from '#libs/clock';
+import { Clock, realEpochMs, whenAnyAborts } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   type Envelope,
@@ -167,11 +167,7 @@ export class OrderRelay {
     const unlisted = machineIds.filter((id) => !this.directory.hasMachine(id));
     const refusals = new Map<string, Rejection>();
     if (unlisted.length === 0) return refusals;
-    const patience = new AbortController();
-    const cancel = afterRealMs(PATIENCE_MS, () => {
-      patience.abort(new Error('the look-up of machines takes too long'));
-    });
-    const { signal, release } = whenAnyAborts(revoked, patience.signal);
+    const { signal, release } = whenAnyAborts(revoked, AbortSignal.timeout(PATIENCE_MS));
     await Promise.all(
       unlisted.map(async (machineId) => {
         try {
@@ -182,7 +178,6 @@ export class OrderRelay {
         }
       }),
     );
-    cancel();
     release();
     return refusals;
   }
