@@ -1,5 +1,4 @@
 // The Machine Data Service: its six operations and their dialects.
-export { fixedToken } from '#libs/access-tokens';
 export {
   type HttpAnswer,
   type HttpCall,
@@ -13,5 +12,5 @@ export {
   type ClassificationReason,
   type MachineInfo,
   type MachineStateReading,
-} from './machine-data.js';
+} from './parse-answers.js';
 export { type ClockOffset } from './service-clock.js';

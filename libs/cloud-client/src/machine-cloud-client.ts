@@ -1,5 +1,5 @@
-import { Clock, realEpochMs } from '#libs/clock';
-import type { ProxySettings, TokenSettings } from '#libs/config';
+import { type Clock, realEpochMs } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
 import {
   NO_TRACING,
   type Span,
@@ -30,16 +30,11 @@ import {
   type SuccessMeaning,
   toAnswer,
 } from '#libs/http-calls';
-import type {
-  ActivityLogEntry,
-  ActivityLogQuery,
-  ClassificationReason,
-  MachineClassification,
-  MachineInfo,
-  MachineStateReading,
-  WorkOrderListAssignment,
-} from './machine-data.js';
 import {
+  type ActivityLogEntry,
+  type ClassificationReason,
+  type MachineInfo,
+  type MachineStateReading,
   parseActivityLog,
   parseClassificationReasons,
   parseMachineInfo,
@@ -78,28 +73,37 @@ interface ServiceRequest {
   maxAnswerBytes?: number;
 }
 
-export interface CloudClientOptions {
-  /** Without `/api/v1`. */
-  baseUrl: string;
-  token: TokenSettings;
-  /** Field of the reason in setMachineClassification; default `reasonId`. */
-  reasonField?: 'reasonId' | 'reason';
-  /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */
-  machineInfoPath?: string;
-  /** Real milliseconds for a request or a login, from sending it to the end of the body; default 10000. */
-  timeoutMs?: number;
-  /** Default 64, besides the one for logins. */
-  maxConnections?: number;
-  /** For all requests to the service together; default no limit. */
-  maxRequestsPerSecond?: number | undefined;
-  /** For calls to the service and requests for tokens, unless they go by plain http; default none. */
-  proxy?: ProxySettings | undefined;
-  /** Our clock, with which the service's is compared; default real time. */
-  clock?: Clock;
+/** The settings of the service, and what a program adds to them. */
+export interface CloudClientOptions extends Omit<BridgeSettings['machineCloud'], 'maxConcurrency'> {
+  /** Besides the one for logins. */
+  maxConnections: number;
+  /** Our clock, with which the service's is compared. */
+  clock: Clock;
   /** Called after every HTTP request; must not throw. */
   onCall?: (call: HttpCall) => void;
   /** Default none. */
   tracing?: Tracing;
+}
+
+/** Epoch seconds; at most 30 days apart, or the service answers 422. */
+interface ActivityLogQuery {
+  machineId: string;
+  startTime: number;
+  endTime: number;
+}
+
+/** Interface: "Classification setting". Times are epoch seconds; without `endTime` it is open-ended. */
+interface MachineClassification {
+  machineId: string;
+  startTime: number;
+  endTime?: number;
+  reasonId: string;
+}
+
+/** Interface: "Work order assignment"; replaces the list of the machine, in the order given. */
+interface WorkOrderListAssignment {
+  machineId: string;
+  workingOrders: readonly string[];
 }
 
 /** Spellings of the operation table and of its sample, and the correct one. */
@@ -143,8 +147,8 @@ export class MachineCloudClient {
   /** Whether the method has worked: a 404 is about the machine then (interface: "Errors"). */
   private hasReadReasons = false;
 
-  constructor({ baseUrl, token, proxy, onCall, ...options }: CloudClientOptions) {
-    const { maxRequestsPerSecond: rate, timeoutMs = 10_000, maxConnections = 64 } = options;
+  constructor({ baseUrl, token, proxy, onCall, timeoutMs, ...options }: CloudClientOptions) {
+    const { maxRequestsPerSecond: rate, maxConnections } = options;
     const { origin, pathname } = new URL(baseUrl);
     const turns = rate === undefined ? undefined : new RequestPace(rate);
     this.turns = turns;
@@ -159,10 +163,10 @@ export class MachineCloudClient {
       login: new URL(`${this.basePath}/security/getAPIToken`, baseUrl),
       ...(turns && { turn: () => turns.awaitTurnAhead() }),
     });
-    this.clock = options.clock ?? new Clock();
+    this.clock = options.clock;
     this.tracing = options.tracing ?? NO_TRACING;
-    this.reasonField = options.reasonField ?? 'reasonId';
-    const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
+    this.reasonField = options.reasonField;
+    const configuredPath = options.machineInfoPath.replace(/^\/+/, '');
     this.machineInfoPath = new RememberedForm([configuredPath, ...MACHINE_INFO_PATHS], isNotFound);
     this.reasonListMethod = new RememberedForm(['GET', 'POST'], isMethodUnknown);
   }

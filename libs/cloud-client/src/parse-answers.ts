@@ -1,11 +1,40 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
 import { type AnswerField, type ListEntries, MalformedField } from '#libs/http-calls';
-import type {
-  ActivityLogEntry,
-  ClassificationReason,
-  MachineInfo,
-  MachineStateReading,
-} from './machine-data.js';
+
+/** One machine the token may see (interface: "Machine info entry"). */
+export interface MachineInfo {
+  machineId: string;
+  /** Plain text, whatever structure the service sent; the machine ID when it sent no name. */
+  displayName: string;
+  factoryId: string;
+  /** Empty when the service sent none. */
+  factoryName: string;
+}
+
+/** The state a machine is in (interface: "Machine state"); accurate to within 1 to 2 minutes. */
+export interface MachineStateReading {
+  state: MachineState;
+  /** Whole minutes since the state began; jitters by a minute from one reading to the next. */
+  durationInMinutes: number;
+  /** Epoch seconds of the service's latest update. */
+  lastUpdateTime: number;
+}
+
+/** One period of a machine's history (interface: "Activity log entry"). */
+export interface ActivityLogEntry {
+  /** Epoch seconds. */
+  startTime: number;
+  /** Epoch seconds, never before `startTime`. */
+  endTime: number;
+  state: MachineState;
+}
+
+/** A reason that may be given for a machine's state (interface: "Classification reasons"). */
+export interface ClassificationReason {
+  /** Display name; the code when the service sent no name. */
+  name: string;
+  code: string;
+}
 
 /** Maximum characters of an id or name: with a megabyte, Kafka would refuse every record of the machine. */
 const LONGEST_TEXT = 1000;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
-import { fixedToken } from '#libs/access-tokens';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import { connect } from '../test/stubbed-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
 /** The client closes a connection a second earlier, and two more are for the network. */
 const answerKeeping = (seconds: number): string =>
@@ -12,12 +12,7 @@ const ORDERS = Array.from({ length: 20_000 }, (_, at) => `order ${at}`);
 
 function clientOf(server: Server, timeoutMs = 10_000): MachineCloudClient {
   const { port } = server.address() as AddressInfo;
-  return new MachineCloudClient({
-    baseUrl: `http://127.0.0.1:${port}`,
-    token: fixedToken('t0k3n'),
-    maxConnections: 1,
-    timeoutMs,
-  });
+  return connect({ baseUrl: `http://127.0.0.1:${port}`, maxConnections: 1, timeoutMs });
 }
 
 describe('a connection', () => {
@@ -69,7 +64,6 @@ describe('a connection', () => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n[');
     expect(await call).toMatchObject({ kind: 'retry', error: { code: 'timeout' } });
     expect((await arrived).end).toBe('ECONNRESET');
-    await hasty.closeConnections();
   });
 
   it('is closed in order when it has been idle for as long as the service keeps it', async () => {

@@ -1,4 +1,5 @@
-import { fixedToken } from '#libs/access-tokens';
+import { Clock } from '#libs/clock';
+import { loadBridgeSettings } from '#libs/config';
 import type { HttpCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { type CloudClientOptions, MachineCloudClient } from '../src/machine-cloud-client.js';
@@ -29,9 +30,14 @@ afterEach(async () => {
 
 /** Another client of the test's service, closed with it. */
 export function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
+  const { machineCloud } = loadBridgeSettings({
+    KAFKA_BROKERS: 'localhost:1',
+    MACHINE_CLOUD_BASE_URL: service.baseUrl,
+    MACHINE_CLOUD_TOKEN: 't0k3n',
+  });
   const connected = new MachineCloudClient({
-    baseUrl: service.baseUrl,
-    token: fixedToken('t0k3n'),
+    ...machineCloud,
+    ...{ maxConnections: 64, clock: new Clock() },
     onCall: (call) => calls.push(call),
     ...options,
   });

@@ -3,14 +3,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ManualClock, realDelayMs, realNowMs } from '#libs/clock';
-import {
-  fixedToken,
-  type HttpAnswer,
-  type IncompleteEntries,
-  MachineCloudClient,
-} from '#libs/cloud-client';
+import type { HttpAnswer, IncompleteEntries, MachineCloudClient } from '#libs/cloud-client';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
-import { bridgeSettings } from '../platform/testing/bridge-settings.js';
+import { bridgeSettings, clientOf } from '../platform/testing/bridge-settings.js';
 import { MachineDirectory } from './machine-directory.js';
 import { ReasonLists } from './reason-lists.js';
 import { LOOK_UP_GAP_MS, RecentMisses, SharedLookUp } from './look-ups.js';
@@ -68,10 +63,9 @@ describe('MachineDirectory', () => {
       const headers = retryAfter === undefined ? undefined : { 'retry-after': retryAfter };
       respond(status, body, headers)(request, response);
     });
-    const { baseUrl } = service;
-    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
     clock = new ManualClock(1_763_680_000_000);
-    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    client = clientOf(settings);
     reasons = new ReasonLists(settings, client, clock, { recordReasons: () => undefined });
     directory = new MachineDirectory(settings, client, clock, reasons);
   });

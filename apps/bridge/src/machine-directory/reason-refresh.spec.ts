@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs, realNowMs } from '#libs/clock';
-import { type ClassificationReason, fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import type { ClassificationReason, MachineCloudClient } from '#libs/cloud-client';
 import {
   createKafka,
   IdempotentProducer,
@@ -10,7 +10,7 @@ import {
 } from '#libs/kafka';
 import type { ClassificationReasonsRecord } from '#libs/contracts';
 import { StubService } from '../../../../libs/http-calls/test/stub-service.js';
-import { bridgeSettings } from '../platform/testing/bridge-settings.js';
+import { bridgeSettings, clientOf } from '../platform/testing/bridge-settings.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';
@@ -50,10 +50,9 @@ describe('ReasonRefresh', () => {
         response.writeHead(status).end();
       }, 5);
     });
-    const { baseUrl } = service;
-    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
     clock = new ManualClock(1_763_680_000_000);
-    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    client = clientOf(settings);
     producer = new IdempotentProducer(createKafka(settings.kafka));
     records = new ReasonRecords(settings, clock, producer);
     lists = new ReasonLists(settings, client, clock, records);

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
-import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import type { MachineCloudClient } from '#libs/cloud-client';
 import { StubService } from '../../../../../libs/http-calls/test/stub-service.js';
-import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
+import { bridgeSettings, clientOf } from '../../platform/testing/bridge-settings.js';
 import { LONGEST_WINDOW_SECONDS } from '../derivation/activity-log.js';
 import { ActivityLogReader, activityWindows } from './activity-log-reader.js';
 
@@ -45,8 +45,7 @@ describe('ActivityLogReader', () => {
       if (held === undefined) response.writeHead(status).end();
       else held.push(response);
     });
-    const { baseUrl } = service;
-    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
+    client = clientOf(bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl }));
     reader = new ActivityLogReader(client, SETTINGS, clock);
   });
 

@@ -1,11 +1,11 @@
 import { jest } from '@jest/globals';
 import { ManualClock } from '#libs/clock';
-import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import type { MachineCloudClient } from '#libs/cloud-client';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
 import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
 import type { SequencedEvent } from '../derivation/state-events.js';
-import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
+import { bridgeSettings, clientOf } from '../../platform/testing/bridge-settings.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { PollHealth } from './poll-health.js';
@@ -107,9 +107,8 @@ describe('MachineWatch', () => {
       const { status, body, headers } = isLog ? activity : state;
       respond(status, body, headers)(request, response);
     });
-    const { baseUrl } = service;
     clock = new ManualClock((T0 + 60) * 1000);
-    client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token'), clock });
+    client = clientOf(bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl }), clock);
     health = new PollHealth(clock);
     watchWith = (environment = {}) => {
       const settings = bridgeSettings(environment);

@@ -2,12 +2,11 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ManualClock, realDelayMs } from '#libs/clock';
-import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { type KafkaClient, type TransactedState, partitionOf } from '#libs/kafka';
 import type { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PlatformModule } from '../../platform/index.js';
-import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
+import { bridgeSettings, clientOf } from '../../platform/testing/bridge-settings.js';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineStates } from '../machine-states.js';
 import { MachineStatesModule } from '../machine-states.module.js';
@@ -79,10 +78,7 @@ describe('PartitionWatch', () => {
 
   function poller(): { loop: PollLoop; context: WatchContext } {
     const metrics = new PollingMetrics();
-    const client = new MachineCloudClient({
-      baseUrl: settings.machineCloud.baseUrl,
-      token: fixedToken('a-token'),
-    });
+    const client = clientOf(settings);
     const reader = new ActivityLogReader(client, settings, clock);
     const health = new PollHealth(clock);
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {

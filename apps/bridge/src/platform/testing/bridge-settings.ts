@@ -1,3 +1,5 @@
+import { Clock } from '#libs/clock';
+import { MachineCloudClient } from '#libs/cloud-client';
 import { type BridgeSettings, loadBridgeSettings } from '#libs/config';
 
 /** Settings of a bridge that reaches neither Kafka nor a service, with changes. */
@@ -8,4 +10,12 @@ export function bridgeSettings(environment: Record<string, string> = {}): Bridge
     MACHINE_CLOUD_TOKEN: 'a-token',
     ...environment,
   });
+}
+
+/** A client of the service that the settings name. */
+export function clientOf(
+  { machineCloud }: Pick<BridgeSettings, 'machineCloud'>,
+  clock = new Clock(),
+): MachineCloudClient {
+  return new MachineCloudClient({ ...machineCloud, maxConnections: 64, clock });
 }
