@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { flowMetrics } from './flow-metrics.js';
+import { flowMetrics } from './metrics-registry.js';
 
 type Flow = Parameters<typeof flowMetrics>[0][number];
 
