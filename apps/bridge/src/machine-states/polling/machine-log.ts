@@ -1,8 +1,17 @@
 import type { Clock } from '#libs/clock';
-import type { Caller, HttpAnswer } from '#libs/cloud-client';
+import type { Caller, MachineStateReading } from '#libs/cloud-client';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
-import type { ActivityLog } from '../derivation/activity-log.js';
+import {
+  type ActivityLog,
+  durationStart,
+  finalUntil,
+  logLag,
+  segmentsUpTo,
+  settledPart,
+  unreadAfter,
+} from '../derivation/activity-log.js';
 import type { LogRequest } from '../derivation/activity-log-need.js';
+import type { PublishedPeriod } from '../derivation/tracked-machine.js';
 import type { WatchContext } from './watch-context.js';
 
 /** Pauses before an incomplete log is read again, in seconds of the clock; the last one repeats. */
@@ -10,13 +19,10 @@ const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
 /** Tolerance: a poll may come a little earlier in its interval than the previous one. */
 const EARLY_SECONDS = 30;
 
-export type LogAnswer =
-  | { kind: 'data'; log: ActivityLog }
-  /** Refused by a status, or without an entry although there was a state. */
-  | { kind: 'refused'; why: string }
-  | FailedRead;
+/** `noData`: the log has no entry although there was a state. */
+type LogAnswer = { kind: 'data'; log: ActivityLog } | { kind: 'noData' } | FailedAnswer;
 
-type FailedRead = Extract<HttpAnswer<never>, { kind: 'retry' }>;
+type FailedRead = Extract<FailedAnswer, { kind: 'retry' }>;
 
 /** The activity log of one machine: since when it has been missing, and when it is read again. */
 export class MachineLog {
@@ -44,8 +50,7 @@ export class MachineLog {
     }
     this.failedRead = null;
     this.clearMissing();
-    if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
-    if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
+    if (answer.kind !== 'data') return answer;
     this.context.metrics.logReads.inc({ purpose });
     const log = { ...request, entries: answer.data };
     const before = this.earlierIncomplete(purpose);
@@ -82,22 +87,45 @@ export class MachineLog {
   }
 
   /**
-   * @param start start of the present state by its duration, in epoch seconds
-   * @param isComplete whether the log is final and explains the reading
-   * @param problem why the log shows less than it should by now, if it does
+   * Records how far the log explains the reading, and when it is to be read again.
+   *
+   * @param published periods, to tell how far the log lags
    */
   recordRead(
     { purpose }: LogRequest,
-    start: number,
-    isComplete: boolean,
-    problem: string | undefined,
+    answer: LogAnswer,
+    reading: MachineStateReading,
+    published: readonly PublishedPeriod[],
   ): void {
-    const { activityLog } = this.context;
+    const { isComplete, problem } =
+      answer.kind === 'data'
+        ? this.completeness(answer.log, reading, published)
+        : { isComplete: false, problem: whyNoLog(answer) };
+    const start = durationStart(reading);
     const before = this.earlierIncomplete(purpose) ?? { times: 0, start };
     const asked = { times: before.times + 1, at: this.now, start: Math.min(start, before.start) };
     this.incomplete = isComplete ? null : asked;
+    const { activityLog } = this.context;
     if (problem !== undefined) activityLog.markBehind(this.machineId, problem);
     else if (isComplete) activityLog.markComplete(this.machineId);
+  }
+
+  /** Whether the log is final and explains the reading, and why it shows less than it should by now, if it does. */
+  private completeness(
+    log: ActivityLog,
+    reading: MachineStateReading,
+    published: readonly PublishedPeriod[],
+  ): { isComplete: boolean; problem: string | undefined } {
+    const { metrics, settings } = this.context;
+    const segments = segmentsUpTo(reading, log);
+    const final = finalUntil(reading, settings.polling);
+    const isComplete =
+      settledPart(final, segments) === final &&
+      unreadAfter(reading, segments, final, log.startBefore) === null;
+    const lagSeconds = logLag(reading, segments, published);
+    metrics.logLagSeconds.observe(lagSeconds);
+    const isLate = lagSeconds > settings.polling.settleSeconds;
+    return { isComplete, problem: isLate ? `it lags by ${lagSeconds} s` : undefined };
   }
 
   /** A read for news begins a new series of attempts. */
@@ -114,4 +142,8 @@ export class MachineLog {
 export function retryAtMs(failure: FailedAnswer, clock: Clock): number {
   const afterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
   return clock.monotonicMs() + afterMs * clock.speed;
+}
+
+function whyNoLog(answer: Exclude<LogAnswer, { kind: 'data' }>): string {
+  return answer.kind === 'noData' ? 'no entries' : describeFailure(answer);
 }

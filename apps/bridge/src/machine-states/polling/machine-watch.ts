@@ -1,16 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller, MachineInfo, MachineStateReading } from '#libs/cloud-client';
 import { NO_SPAN, type PollSpan, type Span, type TraceContext } from '#libs/tracing';
-import { Absence, describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
-import {
-  durationStart,
-  finalUntil,
-  logLag,
-  segmentsUpTo,
-  settledPart,
-  unreadAfter,
-} from '../derivation/activity-log.js';
-import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
+import { Absence, type FailedAnswer } from '../../machine-directory/index.js';
+import { durationStart } from '../derivation/activity-log.js';
+import { activityLogNeed } from '../derivation/activity-log-need.js';
 import {
   type Derivation,
   deriveStateChanges,
@@ -24,7 +17,7 @@ import {
   type TrackedMachine,
   withoutTimesAhead,
 } from '../derivation/tracked-machine.js';
-import { type LogAnswer, MachineLog, retryAtMs } from './machine-log.js';
+import { MachineLog, retryAtMs } from './machine-log.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
@@ -265,8 +258,7 @@ export class MachineWatch implements Polled {
     const context = { ...this.context.settings.polling, ...at };
     const request = activityLogNeed(tracked, reading, earlier, context);
     const result = { kind: 'reading', reading, log: null } as const;
-    const start = durationStart(reading);
-    const finding = { result, at, failure: null, durationStart: start };
+    const finding = { result, at, failure: null, durationStart: durationStart(reading) };
     if (request === null) {
       if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.clearMissing();
       this.context.health.recordWorking(this.machineId);
@@ -279,38 +271,13 @@ export class MachineWatch implements Polled {
       return this.finding({ kind: 'listed' });
     }
     this.context.health.recordWorking(this.machineId);
-    this.recordLogRead(request, answer, reading, tracked);
+    this.ensuredLog.recordRead(request, answer, reading, tracked?.periods ?? []);
     if (answer.kind === 'data') {
       return { ...finding, result: { ...result, log: answer.log, missingFrom } };
     }
     // Periods that were to be confirmed still are; none is missing.
     const missing = purpose === 'confirmation' ? {} : { missingFrom };
     return { ...finding, result: { ...result, ...missing } };
-  }
-
-  private recordLogRead(
-    request: LogRequest,
-    answer: LogAnswer,
-    reading: MachineStateReading,
-    tracked: TrackedMachine | undefined,
-  ): void {
-    const start = durationStart(reading);
-    if (answer.kind !== 'data') {
-      const why = answer.kind === 'retry' ? describeFailure(answer) : answer.why;
-      this.ensuredLog.recordRead(request, start, false, why);
-      return;
-    }
-    const { polling } = this.context.settings;
-    const segments = segmentsUpTo(reading, answer.log);
-    const final = finalUntil(reading, polling);
-    const isComplete =
-      settledPart(final, segments) === final &&
-      unreadAfter(reading, segments, final, answer.log.startBefore) === null;
-    const lagSeconds = logLag(reading, segments, tracked?.periods ?? []);
-    this.context.metrics.logLagSeconds.observe(lagSeconds);
-    const isLate = lagSeconds > polling.settleSeconds;
-    const problem = isLate ? `it lags by ${lagSeconds} s` : undefined;
-    this.ensuredLog.recordRead(request, start, isComplete, problem);
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
