@@ -1,7 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import { FileTooLargeError, readSettingsFileAsync } from '#libs/config';
+import { FileTooLargeError, readSettingsFileAsync, settingsFileVersion } from '#libs/config';
 import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
 /** Thousands of calls a second share a check of the file; after a refusal it is checked at once. */
@@ -53,7 +52,7 @@ export class TokenFileSource implements TokenSource {
   private async readToken(): Promise<TokenAnswer> {
     try {
       // before the content: the next check then notices a change between the two
-      const version = await versionOf(this.path);
+      const version = await settingsFileVersion(this.path);
       if (this.known?.version === version) return { kind: 'token', token: this.known.token };
       const token = (await readSettingsFileAsync(this.path)).trim();
       const fault = whyUnsendable(token);
@@ -79,10 +78,4 @@ export class TokenFileSource implements TokenSource {
     if (!isLost) this.logger.log({ msg: 'token file read again', path });
     else this.logger.warn({ msg: 'token file not read', why: answer.why, keptLast: !!known });
   }
-}
-
-/** Includes the inode, since a mounted secret is replaced by switching a link. */
-async function versionOf(path: string): Promise<string> {
-  const { mtimeNs, size, ino } = await stat(path, { bigint: true });
-  return [mtimeNs, size, ino].join(':');
 }

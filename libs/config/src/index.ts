@@ -43,6 +43,11 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
-export { FileTooLargeError, readSettingsFile, readSettingsFileAsync } from './settings-file.js';
+export {
+  FileTooLargeError,
+  readSettingsFile,
+  readSettingsFileAsync,
+  settingsFileVersion,
+} from './settings-file.js';
 export { type TokenSettings } from './token-settings.js';
 export { type TracingSettings } from './tracing-settings.js';

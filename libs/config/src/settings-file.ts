@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { realNowMs } from '#libs/clock';
 
 const MAX_FILE_MIB = 64;
@@ -76,4 +76,10 @@ export async function readSettingsFileAsync(path: string): Promise<string> {
   const content = Buffer.concat(pieces);
   if (content.length > MAX_FILE_BYTES) throw new FileTooLargeError();
   return content.toString();
+}
+
+/** Differs once the file has changed. Includes the inode, since a mounted file is replaced by switching a link. */
+export async function settingsFileVersion(path: string): Promise<string> {
+  const { mtimeNs, size, ino } = await stat(path, { bigint: true });
+  return [mtimeNs, size, ino].join(':');
 }

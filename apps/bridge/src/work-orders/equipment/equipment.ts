@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import {
   type BeforeApplicationShutdown,
@@ -9,7 +8,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Clock, everyRealMs } from '#libs/clock';
-import { type BridgeSettings, readSettingsFileAsync } from '#libs/config';
+import { type BridgeSettings, readSettingsFileAsync, settingsFileVersion } from '#libs/config';
 import type { OrderOperation } from '#libs/contracts';
 import {
   EquipmentMap,
@@ -136,9 +135,7 @@ export class EquipmentMapFile {
 
   private async currentVersion(): Promise<string> {
     try {
-      // The inode as well as time and size: a mounted file is replaced by switching a link.
-      const { mtimeNs, size, ino } = await stat(this.path, { bigint: true });
-      return [mtimeNs, size, ino].join(':');
+      return await settingsFileVersion(this.path);
     } catch (error) {
       // The file may be restored unchanged, which is to be reported.
       [this.version, this.lastChecked] = [undefined, undefined];
