@@ -179,7 +179,7 @@ describe('the file of the equipment map', () => {
         renameSync(path, `${path}.away`);
         const gone = await file.readIfChanged();
         expect([time, gone]).toEqual([time, expect.objectContaining({ kind: 'unreadable' })]);
-        if (how === 'written anew') writeFileSync(path, content);
+        if (how === 'written again') writeFileSync(path, content);
         else renameSync(`${path}.away`, path);
         await file.readIfChanged();
         expect([time, (await file.readIfChanged())?.kind]).toEqual([time, 'map']);
