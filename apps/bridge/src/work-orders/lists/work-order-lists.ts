@@ -26,6 +26,13 @@ import { ListWatermarks } from './list-watermarks.js';
 
 type ListCommand = Command<ListToSet>;
 
+/** A list as it was sent. */
+interface SentList {
+  machineId: string;
+  workingOrders: readonly string[];
+  command: ListCommand;
+}
+
 /** The most bytes of a request. A service with a lower limit answers 413, and the call is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
 
@@ -84,17 +91,15 @@ export class WorkOrderLists {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    let item = -1;
-    const open = assignments.flatMap((list) => {
-      // The place in the message does not depend on the clock. Lists are in order: search behind the previous one.
-      item = parsed.value.assignments.indexOf(list, item + 1);
-      // An earlier owner of the partition has published this item.
-      return message.isItemDone(item) ? [] : [{ list, item }];
-    });
+    const accepted = new Set(assignments);
+    // The place in the message does not depend on the clock. An earlier owner may have published an item.
+    const open = parsed.value.assignments.flatMap((list, item) =>
+      accepted.has(list) && !message.isItemDone(item) ? [{ list, item }] : [],
+    );
     if (assignments.length + faults.length > 1) target.namesOthers = true;
     const results = new MessageResults(target, open.length, faulty, this.outcomes.resultRecords);
-    for (const { list, item: place } of open) {
-      this.flow.submitCommand(list.machineId, list, results, place);
+    for (const { list, item } of open) {
+      this.flow.submitCommand(list.machineId, list, results, item);
     }
   };
 
@@ -134,21 +139,17 @@ export class WorkOrderLists {
     commands: readonly ListCommand[],
     permit: TracedPermit,
   ): Promise<CallAnswer> => {
-    const lists = commands.map(({ machineId, payload }) => ({
-      machineId,
-      workingOrders: ordersOf(payload),
-    }));
+    const lists = commands.map((command) => {
+      const { machineId, payload } = command;
+      return { machineId, workingOrders: ordersOf(payload), command };
+    });
     const answer = await this.cloud.setWorkOrderList(lists, permit);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
-    const taken = lists.map((list, index) => this.recordApplied(list, commands[index]));
-    return { kind: answer.kind, lists: taken };
+    return { kind: answer.kind, lists: lists.map((list) => this.recordApplied(list)) };
   };
 
   /** Records a list that the service has taken. Catches errors, because a bug here must not repeat an answered call. */
-  private recordApplied(
-    { machineId, workingOrders }: { machineId: string; workingOrders: readonly string[] },
-    command: ListCommand | undefined,
-  ): SetList {
+  private recordApplied({ machineId, workingOrders, command }: SentList): SetList {
     try {
       const appliedAt = this.clock.nowSeconds();
       const known = this.applied.get(machineId);
@@ -158,8 +159,8 @@ export class WorkOrderLists {
         known.workingOrders = workingOrders;
         known.appliedAt = appliedAt;
       }
-      const issuedAt = command && issuedAtOrAfter(command.payload);
-      const [waiter] = command?.waiters ?? [];
+      const issuedAt = issuedAtOrAfter(command.payload);
+      const [waiter] = command.waiters;
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
       const { partition } = waiter.results.message;
       return { workingOrders, records: this.watermarks.raise(partition, machineId, issuedAt) };
