@@ -68,13 +68,6 @@ describe('a status', () => {
 });
 
 describe('Retry-After', () => {
-  it('as a date is a wait from the date of the answer', async () => {
-    const date = 'Fri, 21 Nov 2025 12:00:00 GMT';
-    const retryAfter = 'Fri, 21 Nov 2025 12:00:20 GMT';
-    service.answers(respond(503, '', { date, 'retry-after': retryAfter }));
-    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 20_000 });
-  });
-
   it('of more than a minute is reported with the status', async () => {
     service.answers(respond(503, '', { 'retry-after': '86400' }));
     const error = await retryError(client.getMachineInfo());

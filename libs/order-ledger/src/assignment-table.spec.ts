@@ -33,17 +33,6 @@ function listOf(stored: Stored): string[] {
   return all.sort(inWorkingOrder).map(([, { entry }]) => entry);
 }
 
-function tableOf(stored: Stored): AssignmentTable {
-  return new AssignmentTable({
-    get: (key) => stored.get(key),
-    keys: () => stored.keys(),
-    put: (key, operations) => {
-      stored.delete(key);
-      if (operations !== null) stored.set(key, operations);
-    },
-  });
-}
-
 describe("a machine's list", () => {
   it('matches the store after any changes, whenever it was read', () => {
     fc.assert(
@@ -52,7 +41,7 @@ describe("a machine's list", () => {
         for (const { orderId, operations } of restored) {
           if (operations.length > 0) stored.set(assignmentKey('M-1', orderId), operations);
         }
-        const table = tableOf(stored);
+        const table = AssignmentTable.inMemory(stored);
         for (const { orderId, operations, isAskedFor } of changes) {
           table.assign('M-1', orderId, operations);
           expect(table.operationsOf('M-1', orderId)).toEqual(operations);
@@ -68,7 +57,7 @@ describe("a machine's list", () => {
     const stored: Stored = new Map();
     stored.set(assignmentKey('M-1', '4711'), [{ entry: '4711', operationId: '0010' }]);
     const read = jest.spyOn(stored, 'get');
-    const table = tableOf(stored);
+    const table = AssignmentTable.inMemory(stored);
     expect(table.listOf('M-1')).toEqual(['4711']);
     table.assign('M-1', '4710', [{ entry: '4710', operationId: '0010' }]);
     expect(table.listOf('M-1')).toEqual(['4710', '4711']);

@@ -44,8 +44,7 @@ export class AssignmentTable<R = void> {
     }
   }
 
-  static inMemory(): AssignmentTable {
-    const stored = new Map<string, readonly AssignedOperation[]>();
+  static inMemory(stored = new Map<string, readonly AssignedOperation[]>()): AssignmentTable {
     return new AssignmentTable({
       get: (key) => stored.get(key),
       keys: () => stored.keys(),

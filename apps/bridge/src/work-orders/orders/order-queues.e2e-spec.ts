@@ -2,19 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { loadBridgeSettings, readEnvironment } from '#libs/config';
+import { readEnvironment } from '#libs/config';
 import { createKafka, deleteCommitted, ensureTopics } from '#libs/kafka';
 import { inboundMessage } from '../../delivery/testing/inbound-message.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, OrderQueues, RELAYED_ORDERS } from './order-queues.js';
 
 type EndedQueue = typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES | typeof ORDER_REFUSALS;
 
 describe('the end of a record of a queue', () => {
-  const settings = loadBridgeSettings({
-    KAFKA_BROKERS: readEnvironment()['KAFKA_BROKERS'],
+  const settings = bridgeSettings({
+    KAFKA_BROKERS: readEnvironment()['KAFKA_BROKERS'] ?? '',
     KAFKA_TOPIC_PREFIX: `test-${randomUUID().slice(0, 8)}.`,
-    MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-    MACHINE_CLOUD_TOKEN: 'a-token',
   });
   const kafka = createKafka(settings.kafka);
   const queues = new OrderQueues(settings, kafka);

@@ -1,14 +1,9 @@
-import { loadBridgeSettings } from '#libs/config';
 import { createKafka, type InboundMessage } from '#libs/kafka';
 import { inboundMessage } from '../../delivery/testing/inbound-message.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, OrderQueues, RELAYED_ORDERS } from './order-queues.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  KAFKA_TOPIC_PREFIX: 'a.',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings({ KAFKA_TOPIC_PREFIX: 'a.' });
 
 const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
 const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
