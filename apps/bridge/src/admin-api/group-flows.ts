@@ -71,7 +71,7 @@ export class GroupFlows {
   private ownShare(flow: Flow): FlowShare {
     switch (flow) {
       case 'work-orders':
-        return this.withRequests(this.commandShare(flow, this.lists?.flow));
+        return this.commandShare(flow, this.lists?.flow, this.requests?.statuses());
       case 'downtime-reasons':
         return this.commandShare(flow, this.reasons?.flow);
       case 'machine-states': {
@@ -85,14 +85,19 @@ export class GroupFlows {
     }
   }
 
+  /** @param rules whose orders that wait for a GET to an ERP count as well; a paused rule does not pause the flow */
   private commandShare(
     flow: Flow,
     dispatcher: WorkOrderLists['flow'] | DowntimeReasons['flow'] | undefined,
+    rules: ReturnType<OrderRequests['statuses']> = [],
   ): FlowShare {
     const { waiting = 0, pausedBecause, waiters, status } = dispatcher ?? {};
-    const nowMs = realNowMs();
-    const failures = [status?.lastFailure, this.registry?.lastFailure];
-    const [failure] = failures.flatMap((each) => each ?? []).sort((a, b) => b.atMs - a.atMs);
+    const failures = [status, this.registry, ...rules].flatMap((each) => each?.lastFailure ?? []);
+    const [failure] = failures.sort((a, b) => b.atMs - a.atMs);
+    const oldestAgeMs = Math.max(
+      waiters?.oldestAgeMs(realNowMs()) ?? 0,
+      ...rules.map((rule) => rule.oldestAgeMs),
+    );
     const partitions: Record<string, number[]> = {};
     for (const { topic: full, partition } of this.strategy.consumer.backlog) {
       const topic = full.slice(this.settings.kafka.topicPrefix.length);
@@ -100,26 +105,12 @@ export class GroupFlows {
     }
     return {
       ...this.pauseOf(flow, pausedBecause),
-      waiting,
-      oldestWaitingSeconds: Math.floor((waiters?.oldestAgeMs(nowMs) ?? 0) / 1000),
+      waiting: rules.reduce((sum, { waitingOrders }) => sum + waitingOrders, waiting),
+      oldestWaitingSeconds: Math.floor(oldestAgeMs / 1000),
       lastError:
         failure === undefined ? null : { why: failure.why, at: this.toEpochSeconds(failure.atMs) },
       partitions,
     };
-  }
-
-  /** Adds the orders that wait for a GET to an ERP. A paused rule does not pause the flow. */
-  private withRequests(share: FlowShare): FlowShare {
-    let { waiting, oldestWaitingSeconds, lastError } = share;
-    for (const { waitingOrders, oldestAgeMs, lastFailure } of this.requests?.statuses() ?? []) {
-      waiting += waitingOrders;
-      oldestWaitingSeconds = Math.max(oldestWaitingSeconds, Math.floor(oldestAgeMs / 1000));
-      const at = lastFailure === undefined ? -Infinity : this.toEpochSeconds(lastFailure.atMs);
-      if (lastFailure !== undefined && at >= (lastError?.at ?? -Infinity)) {
-        lastError = { why: lastFailure.why, at };
-      }
-    }
-    return { ...share, waiting, oldestWaitingSeconds, lastError };
   }
 
   private pauseOf(flow: Flow, why: string | undefined): Pick<FlowShare, 'state' | 'why' | 'since'> {
