@@ -168,7 +168,7 @@ export class MachineStates {
     const watched = this.watches.length;
     if (watched > 0) {
       const allFail = health.failingMachines >= watched;
-      return health.pausedBecause ?? (allFail ? health.failureText : undefined);
+      return health.pausedBecause ?? (allFail ? (health.lastError?.why ?? '') : undefined);
     }
     const { loadedAt, problem } = this.directory.status;
     return loadedAt === null ? `no machine list: ${problem ?? ''}` : undefined;

@@ -23,7 +23,7 @@ import {
   MOST_PERIODS,
   mostUnreadPeriods,
   newlyTracked,
-  withNames,
+  namesOf,
   dropSettled,
   type TrackedMachine,
 } from './tracked-machine.js';
@@ -64,7 +64,7 @@ export function deriveStateChanges(
   result: PollResult,
   context: DerivationContext,
 ): Derivation {
-  const tracked = before === undefined ? newlyTracked(machine) : withNames(before, machine);
+  const tracked = before === undefined ? newlyTracked(machine) : { ...before, ...namesOf(machine) };
   switch (result.kind) {
     case 'reading':
       return afterReading(tracked, result, context);

@@ -139,10 +139,6 @@ function identityOf({ state, startTime, revision }: EventIdentity): EventIdentit
   return { state, startTime, revision };
 }
 
-export function withNames(tracked: TrackedMachine, info: MachineInfo): TrackedMachine {
-  return { ...tracked, ...namesOf(info) };
-}
-
 export function namesOf(machine: MachineInfo): MachineInfo {
   const { machineId, displayName, factoryId, factoryName } = machine;
   return { machineId, displayName, factoryId, factoryName };

@@ -11,6 +11,8 @@ import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 export class PollHealth {
   /** Failure of the latest unanswered poll; undefined before the first. */
   latestFailure: FailedAnswer | undefined;
+  /** The latest poll that failed, or read of a log that a poll waits for; `at` in epoch seconds, null before the first. */
+  lastError: { why: string; at: number } | null = null;
   /** When a poll was last answered, at first the start of the process; monotonic milliseconds of the clock. */
   answeredMs: number;
   /** When polling last began: at the start of the process or after a pause by operators; monotonic milliseconds. */
@@ -18,8 +20,6 @@ export class PollHealth {
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
-  private latestProblem: FailedAnswer | undefined;
-  private latestAt = 0;
 
   constructor(private readonly clock: Clock) {
     this.answeredMs = clock.monotonicMs();
@@ -37,15 +37,6 @@ export class PollHealth {
 
   isFailing(machineId: string): boolean {
     return this.failing.has(machineId);
-  }
-
-  get failureText(): string {
-    return this.latestProblem === undefined ? '' : describeFailure(this.latestProblem);
-  }
-
-  /** The latest poll that failed, `at` in epoch seconds; null before the first. */
-  get lastError(): { why: string; at: number } | null {
-    return this.latestProblem === undefined ? null : { why: this.failureText, at: this.latestAt };
   }
 
   get isPaused(): boolean {
@@ -86,9 +77,8 @@ export class PollHealth {
 
   /** Records that the machine's poll failed, or the read of its log that the poll waits for. */
   recordFailing(machineId: string, failure: FailedAnswer): void {
-    this.latestProblem = failure;
-    this.latestAt = this.clock.nowSeconds();
-    const { failureText: problem } = this;
+    const problem = describeFailure(failure);
+    this.lastError = { why: problem, at: this.clock.nowSeconds() };
     if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
     this.failing.add(machineId);
   }
