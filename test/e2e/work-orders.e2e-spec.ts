@@ -11,10 +11,7 @@ interface Operation {
   machineId?: string;
   plant?: string;
   workCentre?: string;
-}
-
-function isOf(source: unknown, messageId: string): boolean {
-  return (source as { messageId: string | null }).messageId === messageId;
+  sequence?: number;
 }
 
 describe('work orders', () => {
@@ -45,12 +42,7 @@ describe('work orders', () => {
     orderId: string,
     changedAt: number,
   ): Promise<Record<string, unknown>> => {
-    const outcome = await answers.find(
-      `an outcome of ${orderId}/${changedAt}`,
-      (record) =>
-        record.topic === TOPICS.commandOutcomes &&
-        isOf(json(record)['source'], `${orderId}/${changedAt}`),
-    );
+    const outcome = await answers.outcomeOf(`${orderId}/${changedAt}`);
     return { ...json(outcome), type: header(outcome, 'ce_type'), key: outcome.key?.toString() };
   };
 
@@ -118,5 +110,54 @@ describe('work orders', () => {
       ...{ type: 'work-order-list.superseded.v1', key: 'I', machineId: null, appliedAt: null },
       detail: 'order I changed at 599; known is the change of 601',
     });
+  });
+
+  it('outlive the process: earlier orders are on the lists after a restart', async () => {
+    const [first, other] = [
+      { operationId: '0010', machineId: 'M-005' },
+      { operationId: '0020', machineId: 'M-006' },
+    ];
+    await sendOrder('P', 100, [{ ...first, sequence: 10 }]);
+    await sendOrder('Q', 100, [{ ...first, sequence: 30 }, other]);
+    await sendOrder('R', 100, [first], 'completed');
+    await plant.sandbox.listBecomes('M-005', ['P', 'Q']);
+    await outcomeOf('R', 100);
+    await plant.restartBridge();
+    await sendOrder('S', 100, [{ ...first, sequence: 20 }]);
+    await plant.sandbox.listBecomes('M-005', ['P', 'S', 'Q']);
+    await sendOrder('Q', 101, [other]);
+    await plant.sandbox.listBecomes('M-005', ['P', 'S']);
+    await sendOrder('R', 99, [first]);
+    expect(await outcomeOf('R', 99)).toMatchObject({ type: 'work-order-list.superseded.v1' });
+  });
+
+  it('are dead-lettered, byte for byte, if the service refuses them for a machine', async () => {
+    const refused = { operation: 'setWorkOrderList', machineId: 'M-008', status: 422 };
+    await plant.sandbox.addFault(refused);
+    const operations = ['M-008', 'M-009'].map((machineId) => ({
+      operationId: machineId,
+      machineId,
+    }));
+    const order = { orderId: 'K', changedAt: 100, status: 'released', operations };
+    const value = Buffer.from(`${JSON.stringify(order, null, 3)}\n`);
+    const headers = { 'message-id': 'K/100', 'x-erp': Buffer.from([0xff, 0x00]) };
+    await plant.kafka.send(TOPICS.workOrders, { key: 'K', value, headers });
+    const deadLetter = await answers.find(
+      'a dead letter',
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K',
+    );
+    await plant.sandbox.listBecomes('M-009', ['K']);
+    await plant.sandbox.clearFaults();
+    expect(deadLetter.value?.equals(value)).toBe(true);
+    expect(deadLetter.headers['x-erp']).toEqual(Buffer.from([0xff, 0x00]));
+    expect(header(deadLetter, 'dlq-code')).toBe('rejected-by-service');
+    expect(header(deadLetter, 'dlq-http-status')).toBe('422');
+    expect(header(deadLetter, 'dlq-machine-ids')).toBe('M-008');
+    const { topicPrefix } = plant.kafka;
+    expect(header(deadLetter, 'dlq-source-topic')).toBe(`${topicPrefix}${TOPICS.workOrders}`);
+    const outcome = await answers.outcomeOf('K/100', 'work-order-list.rejected.v1');
+    const { partition, offset } = json(outcome)['source'] as Record<string, number>;
+    expect(header(deadLetter, 'dlq-source-partition')).toBe(String(partition));
+    expect(header(deadLetter, 'dlq-source-offset')).toBe(String(offset));
   });
 });

@@ -60,7 +60,7 @@ describe('WorkOrderLists', () => {
     answer = () => Promise.resolve();
     service = await StubService.start();
     service.answers((request, response) => {
-      const machines = respond(200, [machine('M-1'), machine('M-2')]);
+      const machines = respond(200, ['M-1', 'M-2', 'M-3'].map(machine));
       if (request.method !== 'PUT') {
         machines(request, response);
         return;
@@ -71,6 +71,7 @@ describe('WorkOrderLists', () => {
     const settings = bridgeSettings({
       MACHINE_CLOUD_BASE_URL: service.baseUrl,
       WORK_ORDER_LIST_LINGER_MS: String(LINGER_MS),
+      WORK_ORDER_LIST_MAX_MACHINES: '2',
     });
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
     class WorkOrdersAlone {}
@@ -158,6 +159,12 @@ describe('WorkOrderLists', () => {
     ]);
     expect(lists.lastApplied('M-1')).toMatchObject({ workingOrders: ['4712', '4711'] });
     expect(lists.lastApplied('M-3')).toBeUndefined();
+  });
+
+  it('share a call up to its maximum number of machines', async () => {
+    const machines = ['M-1', 'M-2', 'M-3'].map((machineId) => ({ machineId, workingOrders: [] }));
+    await finished({ machines });
+    expect(requests).toEqual([machines.slice(0, 2), machines.slice(2)]);
   });
 
   describe('delivered again', () => {
@@ -298,6 +305,10 @@ describe('WorkOrderLists', () => {
     const late = set('late', 9);
     expect(await late.end).toBe('finished');
     expect(newest.results).toMatchObject([{ kind: 'applied' }]);
+    expect(requests.flat().map(({ workingOrders }) => workingOrders)).toEqual([
+      ['busy'],
+      ['newest'],
+    ]);
     for (const { results } of [...replaced, outdated, late]) {
       expect(results).toMatchObject([{ kind: 'superseded' }]);
     }
