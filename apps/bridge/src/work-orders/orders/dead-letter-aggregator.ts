@@ -14,7 +14,7 @@ import {
 import { backOffMs } from '#libs/delivery';
 import { CommandOutcomes, type OutcomeTarget } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import type { OrderRefusal } from './order-queues.js';
+import type { HandleQueued, ORDER_REFUSALS, OrderRefusal } from './order-queues.js';
 
 /** Longer than the time between the refusals of calls that one refused call was split into. */
 const LINGER_MS = 500;
@@ -59,11 +59,7 @@ export class DeadLetterAggregator {
     this.topicPrefix = topicPrefix;
   }
 
-  readonly addRefusal = (
-    message: InboundMessage,
-    refusal: OrderRefusal,
-    ending: readonly OutboundRecord[],
-  ): void => {
+  readonly addRefusal: HandleQueued<typeof ORDER_REFUSALS> = (message, refusal, ending) => {
     const { source } = refusal;
     const arrived = { message, refusal, ending };
     const place = `${source.topic}/${source.partition}/${source.offset}`;

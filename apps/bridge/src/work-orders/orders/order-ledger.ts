@@ -35,13 +35,12 @@ import { warnOfTimesAhead } from '../lists/list-watermarks.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import {
   ASSIGNMENT_CHANGES,
-  type AssignmentChange,
+  type HandleQueued,
   isGone,
   OrderQueues,
   positionOf,
   RELAYED_ORDERS,
   type RelayedOrder,
-  type RelayedOrders,
 } from './order-queues.js';
 
 /** The orders of one partition, and the sequence in which the finished ones were finished. */
@@ -89,11 +88,7 @@ export class OrderLedger {
   }
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
-  readonly applyOrders = (
-    message: InboundMessage,
-    { orders }: RelayedOrders,
-    ending: readonly OutboundRecord[],
-  ): void => {
+  readonly applyOrders: HandleQueued<typeof RELAYED_ORDERS> = (message, { orders }, ending) => {
     const partition = this.orders.holders.get(message.partition);
     if (partition === undefined) {
       message.abandon();
@@ -117,11 +112,7 @@ export class OrderLedger {
   };
 
   /** Applies a change, in the order of the partition's offsets; the message ends once its list is final. */
-  readonly applyChange = (
-    message: InboundMessage,
-    change: AssignmentChange,
-    ending: readonly OutboundRecord[],
-  ): void => {
+  readonly applyChange: HandleQueued<typeof ASSIGNMENT_CHANGES> = (message, change, ending) => {
     const table = this.assignments.holders.get(message.partition);
     if (table === undefined) {
       message.abandon();

@@ -75,13 +75,13 @@ export interface RelayedOrder extends QueuedOrder {
 }
 
 /** Orders of messages that end together: with one record for each message, an order took a quarter more CPU. */
-export interface RelayedOrders {
+interface RelayedOrders {
   /** In the order of the messages; at least one. */
   orders: readonly RelayedOrder[];
 }
 
 /** The operations of one order on one machine, as changed by one message. */
-export interface AssignmentChange extends QueuedOrder {
+interface AssignmentChange extends QueuedOrder {
   machineId: string;
   /** Empty if the order has left the machine. */
   operations: readonly AssignedOperation[];
@@ -112,7 +112,7 @@ export function isGone({ from }: { from: MessagePosition }): boolean {
   return from.partition === GONE;
 }
 
-export interface Queued {
+interface Queued {
   [ORDER_REQUESTS]: OrderRequest;
   [RELAYED_ORDERS]: RelayedOrders;
   [ASSIGNMENT_CHANGES]: AssignmentChange;
@@ -167,7 +167,7 @@ const PROCESS_ID = randomBytes(6).toString('hex');
 let recordsMade = 0;
 
 /** Handles a record of a queue; `ending` is to be written with its end. */
-type HandleQueued<Q extends keyof Queued> = (
+export type HandleQueued<Q extends keyof Queued> = (
   message: InboundMessage,
   content: Queued[Q],
   ending: readonly OutboundRecord[],

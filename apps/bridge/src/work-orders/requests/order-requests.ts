@@ -2,12 +2,12 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import { Clock, everyRealMs, realEpochMs, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { groupBy, OrderMapping } from '#libs/erp-formats';
-import type { InboundMessage, OutboundRecord } from '#libs/kafka';
+import type { OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes, type CommandResult, notStored, rejection } from '../../delivery/index.js';
 import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
-import { ORDER_REQUESTS, OrderQueues, type OrderRequest } from '../orders/order-queues.js';
+import { type HandleQueued, ORDER_REQUESTS, OrderQueues } from '../orders/order-queues.js';
 import { OrderRelay } from '../orders/order-relay.js';
 import {
   ErpRequests,
@@ -63,11 +63,7 @@ export class OrderRequests implements OnModuleDestroy {
     await Promise.all([...this.erps.values()].map((erp) => erp.closeClient()));
   }
 
-  readonly acceptRequest = (
-    message: InboundMessage,
-    request: OrderRequest,
-    ending: readonly OutboundRecord[],
-  ): void => {
+  readonly acceptRequest: HandleQueued<typeof ORDER_REQUESTS> = (message, request, ending) => {
     if (message.revoked.aborted) {
       message.abandon();
       return;
