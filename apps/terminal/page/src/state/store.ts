@@ -135,8 +135,6 @@ const received = new Map<string, Tile>();
 let names: ReadonlyMap<string, string> = new Map();
 const tileSignals = new Map<string, Signal<Tile>>();
 /** In the order of the wall. */
-export const machineIds = signal<readonly string[]>([]);
-/** All tiles, in that order. */
 export const tiles = signal<readonly Tile[]>([]);
 
 export function tileOf(machineId: string): Signal<Tile> | undefined {
@@ -170,11 +168,9 @@ export function changeTiles(changed: readonly Tile[], gone: readonly string[]): 
     for (const tile of placesChange ? received.values() : []) {
       if (tileOf(tile.machineId)?.peek().displayName !== nameOf(tile)) showTile(tile);
     }
-    const all = [...tileSignals.values()].map((tile) => tile.peek());
-    if (placesChange) machineIds.value = all.sort(compareTiles).map(({ machineId }) => machineId);
     tiles.value = placesChange
-      ? all
-      : machineIds.peek().flatMap((id) => tileSignals.get(id)?.peek() ?? []);
+      ? [...tileSignals.values()].map((tile) => tile.peek()).sort(compareTiles)
+      : tiles.peek().flatMap(({ machineId }) => tileOf(machineId)?.peek() ?? []);
   });
 }
 

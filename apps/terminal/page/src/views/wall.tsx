@@ -12,15 +12,7 @@ import {
 } from '../model/tiles.js';
 import { hrefOf } from '../state/router.js';
 import { plantMinute } from '../state/clock.js';
-import {
-  factoryId,
-  formats,
-  machineIds,
-  nameOfReason,
-  strings,
-  tileOf,
-  tiles,
-} from '../state/store.js';
+import { factoryId, formats, nameOfReason, strings, tileOf, tiles } from '../state/store.js';
 import { useGrowing } from '../parts/use-growing.js';
 import { Button, FactoryChoice, KnownUntil, NoMachines, Search } from '../parts/controls.js';
 
@@ -49,6 +41,8 @@ const shown = computed(() => {
   return shownBefore;
 });
 
+const hasTiles = computed(() => tiles.value.length > 0);
+
 const counts = computed(() => {
   const found = { OPERATING: 0, IDLE: 0, OFF: 0, NO_DATA: 0, open: 0 };
   for (const tile of tiles.value) {
@@ -72,7 +66,7 @@ export function Wall(): JSX.Element {
         <ul class="tiles" style={{ '--across': tilesAcross(inView.length) }}>
           {inView.map((id) => drawn.has(id) && <TileItem key={id} machineId={id} />)}
         </ul>
-      ) : machineIds.value.length > 0 ? (
+      ) : hasTiles.value ? (
         <div class="empty">
           <p>{words.noMachineMatches}</p>
           <Button onClick={() => (filter.value = ALL_TILES)}>{words.showAll}</Button>
