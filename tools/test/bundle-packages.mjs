@@ -2,7 +2,7 @@
 // again for each spec.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,10 +15,15 @@ import { LOCAL, ROOT } from '../setup/command.mjs';
 const PACKAGES = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/core/helpers/execution-context-host.js'],
   ...['@nestjs/microservices', '@nestjs/platform-fastify', '@nestjs/swagger'],
-  ...['class-transformer', 'class-validator', 'csv-parse/sync', 'prom-client'],
-  ...['reflect-metadata', 'rxjs', 'undici', 'yaml'],
+  ...['axios', 'class-transformer', 'class-validator', 'csv-parse/sync', 'fast-check'],
+  ...['prom-client', 'reflect-metadata', 'rxjs', 'undici', 'yaml'],
 ];
 const FOLDER = join(LOCAL, 'test-packages');
+/**
+ * The folder of the bundles. Modules import short files beside it, because Jest parses an imported file of CommonJS to
+ * find its exports, for each spec again.
+ */
+const CODE = 'code';
 const ENTRY = 'entry:';
 
 /** Jest's `moduleNameMapper` for these packages. Bundles them again if the installed packages have changed. */
@@ -54,11 +59,17 @@ async function bundleInto(folder) {
     // node-environment.mjs compiles it once for all files of tests
     format: 'cjs',
     exports: 'named',
-    entryFileNames: '[name].cjs',
-    chunkFileNames: '[name]-[hash].cjs',
+    entryFileNames: `${CODE}/[name].cjs`,
+    chunkFileNames: `${CODE}/[name]-[hash].cjs`,
     keepNames: true,
     strictExecutionOrder: true,
   });
+  for (const file of PACKAGES.map(fileOf)) {
+    await writeFile(
+      join(made, file),
+      `const load = require;\nmodule.exports = load('./${CODE}/${file}');\n`,
+    );
+  }
   // another Jest may have been faster
   await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
 }
