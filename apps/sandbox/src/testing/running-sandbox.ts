@@ -1,4 +1,5 @@
 import { ManualClock } from '#libs/clock';
+import { CallLog } from '../control/call-log.js';
 import { createSandbox, loadSettings } from '../create-sandbox.js';
 
 /** Wednesday, 12 November 2025, 10:00:00 UTC, within the shift from 06:00 to 14:00. */
@@ -24,6 +25,7 @@ export async function runSandbox(environment: Record<string, string> = {}) {
   return {
     clock,
     url,
+    callLog: app.get(CallLog),
     close: () => app.close(),
     /** Calls the service, by default with the token that has all scopes. */
     service: (method: string, path: string, options: CallOptions = {}) =>
