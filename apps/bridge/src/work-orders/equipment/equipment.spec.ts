@@ -194,17 +194,17 @@ describe('the file of the equipment map', () => {
       (_, index) => `- { plant: 0001, workCentre: WC-${index}, machineId: M-${index} }\n`,
     );
     writeFileSync(large, lines.join(''));
-    const utilizations: number[] = [];
-    for (let time = 0; time < 3; time += 1) {
+    // Not always, and no time: a busy machine may not run this thread.
+    let utilization = 1;
+    for (let time = 0; time < 3 && utilization >= 0.5; time += 1) {
       const yaml = new EquipmentMapFile(large, '');
       await yaml.readIfChanged();
       const before = performance.eventLoopUtilization();
       const read = await yaml.readIfChanged();
-      utilizations.push(performance.eventLoopUtilization(before).utilization);
+      ({ utilization } = performance.eventLoopUtilization(before));
       expect(read?.kind === 'map' && read.map.size).toBe(5000);
     }
-    // Not all of them, and no time: a busy machine may not run this thread.
-    expect(Math.min(...utilizations)).toBeLessThan(0.5);
+    expect(utilization).toBeLessThan(0.5);
     const yaml = new EquipmentMapFile(large, '');
     writeFileSync(large, '- plant: a\n  plant: b\n');
     await yaml.readIfChanged();
