@@ -46,6 +46,29 @@ function compile(source, parameters, filename) {
   });
 }
 
+/**
+ * Compiled ES modules, of which V8 keeps nothing from one test file to the next. Without those that import at run time:
+ * in Node 20, a module from the cache has no import function.
+ */
+const compiledModules = new Map();
+vm.SourceTextModule = class extends vm.SourceTextModule {
+  constructor(source, options) {
+    const { identifier } = options;
+    const known = compiledModules.get(identifier);
+    if (known?.source === source) {
+      try {
+        super(source, { ...options, cachedData: known.cachedData });
+        return;
+      } catch {
+        // a test has changed V8's flags, or there is an error, of which Jest tells
+      }
+    }
+    super(source, options);
+    if (source.includes('import(')) return;
+    compiledModules.set(identifier, { source, cachedData: this.createCachedData() });
+  }
+};
+
 export default class NodeEnvironment extends TestEnvironment {
   async teardown() {
     await super.teardown();
