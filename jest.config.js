@@ -5,6 +5,7 @@ export default {
   testEnvironment: '<rootDir>/tools/test/node-environment.mjs',
   testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
   testSequencer: '<rootDir>/tools/test/longest-first.mjs',
+  runtime: '<rootDir>/tools/test/runtime.cjs',
   // else in the system's temporary folder, where it is left
   cacheDirectory: '<rootDir>/.local/jest',
   maxWorkers: 2,
