@@ -1,4 +1,3 @@
-import { printable } from '#libs/contracts';
 import type { Exchange, HttpReply } from './exchange.js';
 import { AnswerField, MalformedField } from './answer-field.js';
 
@@ -194,13 +193,16 @@ function retryAnswer(error: HttpError, afterMs: number | null = null): HttpAnswe
 const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
 const NO_CONTENT = new Set([204, 205]);
 
+const LONGEST_DETAIL = 300;
 /** Fields in which services commonly put a sentence; the interface does not define error bodies. */
 const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 
 /** One printable line on why the service refused, from its status and error body; it becomes part of outcomes. */
 function describeRejection(status: number, body: string): string {
   const line = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return printable(line === '' ? `HTTP ${status}` : `HTTP ${status}: ${line}`);
+  // half a surrogate pair is refused by many readers of JSON
+  const sentence = line.replace(/\p{Cs}/gu, '\ufffd');
+  return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
 }
 
 /**
@@ -232,6 +234,11 @@ function sentenceOf(body: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function shorten(text: string): string {
+  if (text.length <= LONGEST_DETAIL) return text;
+  return `${text.slice(0, LONGEST_DETAIL - 1).replace(/\p{Cs}$/u, '')}…`;
 }
 
 /** A day. A larger figure is a mistake, and would overflow the timer that waits for it. */
