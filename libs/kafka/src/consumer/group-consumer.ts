@@ -5,6 +5,7 @@ import {
   type Cluster,
   isLeaderless,
   leaderNotAvailable,
+  limitOffsetWait,
   type PartitionAssigner,
 } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
@@ -46,6 +47,8 @@ export function createGroupConsumer(
       (given) => {
         // Only the assigner is given the cluster, and with it the group's coordinator.
         guardBrokers(given.cluster, hooks);
+        // It sends no heartbeat meanwhile.
+        limitOffsetWait(given.cluster);
         hooks.unreadable.cluster = given.cluster;
         return coPartitionedAssigner(hooks.beforeJoin)(given);
       },
@@ -189,7 +192,7 @@ export class UnreadableTopics {
       if (refusal !== undefined) {
         // A partition that another process has owned meanwhile is logged again.
         refusal.isLogged = ageMs(refusal.askedMs) < 2 * ASK_AGAIN_MS;
-        // Set before the request: its answer may come after {@link FETCH_DUE_MS}.
+        // Set before the request, whose answer may be late.
         refusal.askedMs = realNowMs();
       }
     } else if (others.length === 0) await realDelayMs(request.maxWaitTime);

@@ -19,7 +19,7 @@ export type Fetch = (request: FetchRequest) => Promise<Fetched>;
 const FETCH_DUE_MS = 2000;
 /** Longer than a quota delays an answer. */
 const SILENT_AFTER_MS = 15_000;
-/** A broker that has not been asked lately leads no assigned partition any more. */
+/** A broker that has not been asked lately leads no assigned partition that is fetched. */
 const ASKED_WITHIN_MS = 10_000;
 
 /** The brokers that do not answer fetches. */
@@ -57,7 +57,9 @@ export class SilentBrokers {
         return fetched;
       }
       const nowMs = realNowMs();
-      const { sinceMs = nowMs } = this.silent.get(broker.brokerAddress) ?? {};
+      const known = this.silent.get(broker.brokerAddress);
+      const isOld = known !== undefined && nowMs - known.askedMs >= ASKED_WITHIN_MS;
+      const sinceMs = isOld ? nowMs : (known?.sinceMs ?? nowMs);
       this.silent.set(broker.brokerAddress, { sinceMs, askedMs: nowMs });
       late = { topics, answer };
       return { responses: [] };

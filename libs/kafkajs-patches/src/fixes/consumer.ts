@@ -250,7 +250,9 @@ export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerCl
       const asked = { topic, partitions: [{ partition }], ...this.topicConfigurations[topic] };
       const [found] = await this.cluster.fetchTopicsOffset([asked]);
       const offset = found?.partitions[0]?.offset;
-      if (offset !== undefined) await this.seek({ topic, partition, offset });
+      if (Number(offset) >= 0) await this.seek({ topic, partition, offset: String(offset) });
+      // Its leader has not answered: the next fetch asks again.
+      else await realDelayMs(REFRESH_PAUSE_MS);
     }
   };
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import { realEpochMs } from '#libs/clock';
 import '../index.js';
-import { withOffsetsOfLed, withSoonLeaders } from './leaders.js';
+import { limitOffsetWait, withOffsetsOfLed, withSoonLeaders } from './leaders.js';
 
 const require = createRequire(import.meta.url);
 interface Metadata {
@@ -68,7 +68,7 @@ describe('metadata', () => {
 });
 
 describe('a request to any broker', () => {
-  it('is made to the next one if a broker does not answer in time', async () => {
+  it('is made to the next one if a broker does not answer in time, and waits for the last', async () => {
     jest.useFakeTimers();
     class Pool {
       getNodeIds = (): string[] => ['1', '2'];
@@ -78,9 +78,11 @@ describe('a request to any broker', () => {
     }
     const pool = new (withSoonLeaders(Pool as never) as unknown as typeof Pool)();
     const asked = pool.withBroker((of) =>
-      of === '1' ? new Promise(() => undefined) : Promise.resolve(of),
+      of === '1'
+        ? new Promise(() => undefined)
+        : new Promise((resolve) => setTimeout(resolve, 10_000, of)),
     );
-    await jest.advanceTimersByTimeAsync(4000);
+    await jest.advanceTimersByTimeAsync(14_000);
     expect(await asked).toBe('2');
     jest.useRealTimers();
   });
@@ -130,11 +132,10 @@ describe('offsets', () => {
 
   afterEach(() => jest.useRealTimers());
 
-  it('are -1 for a partition whose leader does not answer in time, which is asked again after its answer', async () => {
-    jest.useFakeTimers();
+  describe('of a partition whose leader', () => {
     let answer: (() => void) | undefined;
+    let failure: Error | undefined;
     class Silent extends Cluster {
-      isSilent = true;
       override findTopicPartitionMetadata(): object[] {
         return [led(0), { ...led(1), leader: 2 }];
       }
@@ -142,18 +143,28 @@ describe('offsets', () => {
         topics: Parameters<Cluster['fetchTopicsOffset']>[0],
       ): Promise<object> {
         const found = super.fetchTopicsOffset(topics);
-        if (this.isSilent && this.asked.includes(1)) {
-          await new Promise<void>((resolve) => (answer = resolve));
-        }
+        if (!this.asked.includes(1)) return found;
+        if (failure !== undefined) throw failure;
+        await new Promise<void>((resolve) => (answer = resolve));
         return found;
       }
     }
-    const cluster = new (withOffsetsOfLed(Silent as never) as unknown as typeof Silent)();
-    const partitions = [{ partition: 0 }, { partition: 1 }];
-    const offsetsAfter = async (ms: number): Promise<object> => {
-      const found = cluster.fetchTopicsOffset([{ topic: 'a', partitions }]);
-      await jest.advanceTimersByTimeAsync(ms);
-      return found;
+    let cluster: Silent;
+
+    beforeEach(() => {
+      jest.useFakeTimers();
+      [answer, failure] = [undefined, undefined];
+      cluster = new (withOffsetsOfLed(Silent as never) as unknown as typeof Silent)();
+    });
+
+    const ask = (partitions: readonly number[], more: object = {}): Promise<object> =>
+      cluster.fetchTopicsOffset([
+        { topic: 'a', partitions: partitions.map((partition) => ({ partition })), ...more },
+      ]);
+    const answered = async (asked: Promise<object>, afterMs: number): Promise<object> => {
+      asked.catch(() => undefined);
+      await jest.advanceTimersByTimeAsync(afterMs);
+      return asked;
     };
     const offsets = (second: string): unknown[] => [
       expect.objectContaining({
@@ -163,12 +174,49 @@ describe('offsets', () => {
         ],
       }),
     ];
-    expect(await offsetsAfter(4000)).toEqual(offsets('-1'));
-    // not even asked
-    expect(await offsetsAfter(1)).toEqual(offsets('-1'));
-    cluster.isSilent = false;
-    answer?.();
-    await jest.advanceTimersByTimeAsync(1);
-    expect(await offsetsAfter(1)).toEqual(offsets('7'));
+
+    it('does not answer in time after another are -1, until its late answer', async () => {
+      expect(await answered(ask([0, 1]), 4000)).toEqual(offsets('-1'));
+      // no request waits for that leader again
+      expect(await answered(ask([0, 1]), 1)).toEqual(offsets('-1'));
+      answer?.();
+      expect(await answered(ask([0, 1]), 1)).toEqual(offsets('7'));
+    });
+
+    it('answers ten seconds too late are asked for again', async () => {
+      await answered(ask([0, 1]), 4000);
+      answer?.();
+      await jest.advanceTimersByTimeAsync(10_000);
+      const former = answer;
+      expect(await answered(ask([0, 1]), 4000)).toEqual(offsets('-1'));
+      expect(answer).not.toBe(former);
+    });
+
+    it('is the only one that is asked are waited for, except by a member of a group', async () => {
+      const asked = ask([1]);
+      let isAnswered = false;
+      void asked.then(() => (isAnswered = true));
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect(isAnswered).toBe(false);
+      limitOffsetWait(cluster);
+      const [found] = (await answered(ask([1]), 4000)) as { partitions: object[] }[];
+      expect(found?.partitions).toEqual([{ partition: 1, offset: '-1' }]);
+    });
+
+    it('cannot be reached are -1 if another answers', async () => {
+      failure = Object.assign(new Error('refused'), { name: 'KafkaJSConnectionError' });
+      expect(await answered(ask([0, 1]), 1)).toEqual(offsets('-1'));
+      await expect(answered(ask([1]), 1)).rejects.toBe(failure);
+    });
+
+    it('answers with an error are not known', async () => {
+      failure = Object.assign(new Error('no right'), { name: 'KafkaJSProtocolError' });
+      await expect(answered(ask([0, 1]), 1)).rejects.toBe(failure);
+    });
+
+    it('does not answer a look-up by time are not taken for the end of the partition', async () => {
+      const asked = answered(ask([0, 1], { fromTimestamp: 5 }), 4000);
+      await expect(asked).rejects.toThrow('broker 2 does not answer');
+    });
   });
 });

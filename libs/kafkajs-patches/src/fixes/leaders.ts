@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { realEpochMs, withDeadline } from '#libs/clock';
+import { realEpochMs, realNowMs, withDeadline } from '#libs/clock';
 
 const require = createRequire(import.meta.url);
 const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
@@ -107,6 +107,8 @@ export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
 interface AskedOffsets {
   topic: string;
   partitions: readonly { partition: number }[];
+  /** Epoch milliseconds, or a marker below 0. */
+  fromTimestamp?: number;
 }
 interface TopicOffsets {
   topic: string;
@@ -122,15 +124,25 @@ interface OffsetsCluster {
 export type OffsetsClusterClass = new (options: never) => OffsetsCluster;
 
 const NO_ANSWER = ['KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'];
+/** Offsets of a late answer may be outdated after this time: records are written, deleted and committed. */
+const LATE_FOR_MS = 10_000;
+
+/** Limits the wait for a leader's offsets in the cluster of a group's member, even if no other leader is asked. */
+export function limitOffsetWait(cluster: object): void {
+  Object.assign(cluster, { isOfMember: true });
+}
 
 /**
- * Returns -1 as the offset of a partition that has no leader, or whose leader does not answer while others may.
- * kafkajs waits for all leaders: with one of three brokers silent, no consumer stayed in its group, and no progress
- * of a partition was read. Until the late answer or the time-out of the request, that leader is not asked again.
+ * Returns -1 as the offset of a partition that has no leader, or whose leader does not answer although another one has
+ * answered. kafkajs waits for all leaders: with one of three brokers silent, no consumer stayed in its group, and no
+ * progress of a partition was read. A late answer serves the next request for the same offsets; until then, none waits
+ * for that leader. For a look-up by time it throws: kafkajs takes -1 for the end of the partition.
  */
 export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass {
   return class Cluster extends Base {
+    private readonly isOfMember: boolean = false;
     private readonly silent = new Set<number>();
+    private readonly late = new Map<string, { answer: Promise<TopicOffsets[]>; endMs: number }>();
 
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
       // Determined once: metadata may be refreshed while the leaders are asked.
@@ -138,44 +150,90 @@ export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass
         const known = this.findTopicPartitionMetadata(topic);
         return new Map(known.map(({ partitionId, leader }) => [partitionId, leader]));
       });
+      if (leaders.some(({ size }) => size === 0)) return super.fetchTopicsOffset(topics);
       const ledBy = (leader: number): AskedOffsets[] =>
-        topics.map((asked, at) => ({
-          ...asked,
-          partitions: asked.partitions.filter((of) => leaders[at]?.get(of.partition) === leader),
-        }));
-      const ids = new Set(leaders.flatMap((of) => [...of.values()]));
-      const answers = await Promise.all([...ids].map((id) => this.askLeader(id, ledBy(id))));
-      return topics.map(({ topic }, at) => ({
-        topic,
-        partitions: answers.flatMap((answer) => answer[at]?.partitions ?? []),
-      }));
+        topics
+          .map((asked, at) => ({
+            ...asked,
+            partitions: asked.partitions.filter((of) => leaders[at]?.get(of.partition) === leader),
+          }))
+          .filter(({ partitions }) => partitions.length > 0);
+      let anotherAnswered = (): void => undefined;
+      const untilAnother = new Promise<void>((resolve) => (anotherAnswered = resolve));
+      if (this.isOfMember && this.getNodeIds().length > 1) anotherAnswered();
+      let answers = 0;
+      let failure: Error | undefined;
+      const ask = async (leader: number): Promise<TopicOffsets[]> => {
+        const asked = ledBy(leader);
+        if (leader === NO_LEADER || asked.length === 0) return withoutOffsets(asked);
+        try {
+          const found = await this.askLeader(leader, asked, untilAnother);
+          anotherAnswered();
+          answers += 1;
+          return found;
+        } catch (error) {
+          if (!NO_ANSWER.includes((error as Error).name)) throw error;
+          failure = error as Error;
+          if (asked.some(({ fromTimestamp }) => fromTimestamp !== undefined)) throw error;
+          return withoutOffsets(asked);
+        }
+      };
+      const found = await Promise.all(
+        [...new Set(leaders.flatMap((of) => [...of.values()]))].map(ask),
+      );
+      if (failure !== undefined && answers === 0 && !this.isOfMember) throw failure;
+      return mergeTopics(found.flat());
     }
 
-    /** Returns the offsets in the order of the topics. */
-    private async askLeader(leader: number, topics: AskedOffsets[]): Promise<TopicOffsets[]> {
-      const unknown = topics.map(({ topic, partitions }) => ({
-        topic,
-        partitions: partitions.map(({ partition }) => ({ partition, offset: NO_OFFSET })),
-      }));
-      if (leader === NO_LEADER || this.silent.has(leader)) return unknown;
-      const answer = super.fetchTopicsOffset(topics);
-      // Without other brokers, nothing could go on sooner.
-      const isOnly = this.getNodeIds().length === 1;
-      if (!isOnly && !(await withDeadline(answer, ANSWER_DUE_MS))) {
+    /** @throws KafkaJSRequestTimeoutError if the leader does not answer in time after another one, or is known not to */
+    private async askLeader(
+      leader: number,
+      asked: AskedOffsets[],
+      untilAnother: Promise<void>,
+    ): Promise<TopicOffsets[]> {
+      const request = JSON.stringify([leader, asked]);
+      const { answer: earlier, endMs = 0 } = this.late.get(request) ?? {};
+      const answer =
+        earlier !== undefined && realNowMs() < endMs ? earlier : super.fetchTopicsOffset(asked);
+      await Promise.race([answer.catch(() => undefined), untilAnother]);
+      if (!(await withDeadline(answer, this.silent.has(leader) ? 0 : ANSWER_DUE_MS))) {
         this.silent.add(leader);
-        const mayBeAsked = (): unknown => this.silent.delete(leader);
-        void answer.then(mayBeAsked, mayBeAsked);
-        return unknown;
+        if (answer !== earlier) this.keepLate(request, answer);
+        throw noAnswer(leader);
       }
-      try {
-        const found = await answer;
-        return topics.map(
-          ({ topic }) => found.find((of) => of.topic === topic) ?? { topic, partitions: [] },
-        );
-      } catch (error) {
-        if (isOnly || !NO_ANSWER.includes((error as Error).name)) throw error;
-        return unknown;
-      }
+      this.late.delete(request);
+      const found = await answer;
+      this.silent.delete(leader);
+      return found;
+    }
+
+    private keepLate(request: string, answer: Promise<TopicOffsets[]>): void {
+      const late = { answer, endMs: Infinity };
+      this.late.set(request, late);
+      const answered = (): void => {
+        late.endMs = realNowMs() + LATE_FOR_MS;
+      };
+      void answer.then(answered, answered);
     }
   };
+}
+
+function noAnswer(leader: number): Error {
+  const error = new Error(`broker ${leader} does not answer a request for offsets`);
+  return Object.assign(error, { name: 'KafkaJSRequestTimeoutError' });
+}
+
+function withoutOffsets(asked: readonly AskedOffsets[]): TopicOffsets[] {
+  return asked.map(({ topic, partitions }) => ({
+    topic,
+    partitions: partitions.map(({ partition }) => ({ partition, offset: NO_OFFSET })),
+  }));
+}
+
+function mergeTopics(found: readonly TopicOffsets[]): TopicOffsets[] {
+  const merged = new Map<string, TopicOffsets['partitions']>();
+  for (const { topic, partitions } of found) {
+    merged.set(topic, [...(merged.get(topic) ?? []), ...partitions]);
+  }
+  return [...merged].map(([topic, partitions]) => ({ topic, partitions }));
 }
