@@ -204,6 +204,7 @@ describe("the terminal's page over a long shift", () => {
     });
     await shown.registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
+    await other.getByRole('button', { name: 'Nobody registered' }).waitFor();
     await shown.registerAs('E-4712', other);
     await shown.page.getByRole('button', { name: 'E-4712' }).waitFor();
   });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { TOPICS } from '#libs/contracts';
 import { type Plant, startPlant } from '../support/plant.js';
-import { header, json, type TopicReader } from '../support/topic-reader.js';
+import { header, isOutcomeOf, json, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 const XML = { 'content-type': 'application/xml' };
@@ -127,6 +127,10 @@ describe('work orders', () => {
     await plant.sandbox.listBecomes('M-005', ['P', 'S', 'Q']);
     await sendOrder('Q', 101, [other]);
     await plant.sandbox.listBecomes('M-005', ['P', 'S']);
+    await answers.find(
+      'an outcome of Q for the machine that it has left',
+      (record) => isOutcomeOf(record, 'Q/101') && header(record, 'ce_subject') === 'M-005',
+    );
     await sendOrder('R', 99, [first]);
     expect(await outcomeOf('R', 99)).toMatchObject({ type: 'work-order-list.superseded.v1' });
   });

@@ -61,14 +61,20 @@ function showWaiting(name, startMs) {
   };
 }
 
-/** Runs a program to its end and shows its output only if it fails. @throws SetupError with its last lines */
-export async function runTool(command, args, options = {}) {
+/**
+ * Runs a program to its end, at the latest for `withinMs`, and shows its output only if it fails.
+ *
+ * @throws SetupError with its last lines
+ */
+export async function runTool(command, args, { withinMs, ...options } = {}) {
   const tool = spawnGuarded(command, args, { ...options, output: 'pipe' });
+  const timer = withinMs && setTimeout(() => tool.stop(), withinMs);
   const [out, err, { code, error }] = await Promise.all([
     text(tool.stdout),
     text(tool.stderr),
     tool.exited,
   ]);
+  clearTimeout(timer);
   if (code === 0) return out;
   const { shownLines } = options;
   const shown = [error ?? '', ...lastLines(out, shownLines), ...lastLines(err, shownLines)];

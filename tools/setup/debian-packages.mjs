@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { runTool, SetupError, step } from './command.mjs';
 
+/** A mirror that hangs, or another program that holds apt's lock, must not hold up the caller for ever. */
+const INSTALL_TIMEOUT_MS = 600_000;
+
 /**
  * Installs the Debian packages of missing programs.
  *
@@ -17,10 +20,11 @@ export async function installDebianPackages(packages) {
     );
   }
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const options = { env, withinMs: INSTALL_TIMEOUT_MS };
   const install = ['install', '-y', '--no-install-recommends', ...names];
   await step(`installing ${names.join(', ')} with apt-get`, async () => {
-    await runTool('apt-get', ['update', '-qq'], { env });
-    await runTool('apt-get', install, { env });
+    await runTool('apt-get', ['update', '-qq'], options);
+    await runTool('apt-get', install, options);
   });
   const still = missing.filter((program) => !isThere(program));
   if (still.length > 0) {

@@ -1,5 +1,5 @@
-// Bundles packages of many files into a few each, because Jest reads, compiles and links every file of every package
-// again for each spec.
+// Bundles packages of many files into a few each, because Jest links and runs every file of every package again for
+// each spec.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';

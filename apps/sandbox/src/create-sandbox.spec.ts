@@ -51,6 +51,7 @@ describe('a sandbox', () => {
   it.each([
     ['SANDBOX_TIMELINE_FILE', { machines: 1 }, 'machines must be an array'],
     ['SANDBOX_TOKENS_FILE', 'not json', 'is not JSON'],
+    ['SANDBOX_TOKENS_FILE', '{"a": [], "a": []}', 'repeats a name'],
     ['SANDBOX_TOKENS_FILE', [], 'must be a JSON object'],
     ['SANDBOX_TOKENS_FILE', { secret: ['everything'] }, 'must list scopes out of machine-info'],
   ])('does not start with a wrong %s: %j', async (setting, content, why) => {

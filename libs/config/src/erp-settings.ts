@@ -25,6 +25,12 @@ export function loadErpSettings(environment: Environment): ErpSettings {
 const ENRICHMENT_FILE = 'ERP_ENRICHMENT_FILE';
 
 export function readErpSettings(env: EnvironmentReader) {
+  // `config check` prints the settings in the order in which they are read
+  const timeZone = env.timeZone('ERP_TIME_ZONE');
+  const commandMaxSkewSeconds = env.integer('COMMAND_MAX_SKEW_SECONDS', {
+    default: 300,
+    max: LARGEST_SKEW_SECONDS,
+  });
   const map = readFile(env, 'EQUIPMENT_MAP_FILE', 'is no equipment map', (content, path) => ({
     map: EquipmentMap.of(parseEquipmentMap(content, equipmentMapFormat(path))),
     file: { path, content },
@@ -38,12 +44,9 @@ export function readErpSettings(env: EnvironmentReader) {
   );
   return {
     /** IANA zone of the ERP's local times. */
-    timeZone: env.timeZone('ERP_TIME_ZONE'),
+    timeZone,
     /** Limit for `issuedAt` and `changedAt` ahead of the clock. */
-    commandMaxSkewSeconds: env.integer('COMMAND_MAX_SKEW_SECONDS', {
-      default: 300,
-      max: LARGEST_SKEW_SECONDS,
-    }),
+    commandMaxSkewSeconds,
     /** Maps work centres to machines. Without a file, the work centre is the machineId. */
     equipmentMap: map?.map ?? EquipmentMap.empty(),
     /** Source of the map, to detect changes; undefined without a file. */

@@ -21,7 +21,10 @@ export function sha256(text: string, encoding: BufferEncoding = 'utf8'): Buffer 
   return createHash('sha256').update(text, encoding).digest();
 }
 
-/** The owner of a token with one of these digests. Compares with every token, so that the duration reveals nothing. */
+/**
+ * The owner of a token with one of these digests, the last if there are several. Compares with every token, so that the
+ * duration reveals nothing.
+ */
 export function ownerOf<T extends { tokenDigest?: Buffer | undefined }>(
   sent: readonly Buffer[],
   owners: readonly T[],

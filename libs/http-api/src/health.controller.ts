@@ -19,7 +19,7 @@ export abstract class HealthConditions {
   abstract conditions(): HealthCondition[];
 }
 
-/** Keeps Terminus from loading @nestjs/swagger, 550 unused modules: a fifth of those that the bridge loads. */
+/** Keeps Terminus from loading @nestjs/swagger: 550 modules that no program here uses. */
 const UNDOCUMENTED = { noCache: true, swaggerDocumentation: false };
 
 /** `live`: the process answers. `ready`: all conditions hold; otherwise 503 with the causes. */

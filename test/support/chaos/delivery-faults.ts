@@ -72,7 +72,7 @@ export function atMostRepeats(times: number): MayRepeat {
 }
 
 /**
- * Allows a step back from one life to the next, and within a life whose process has joined the group again,
+ * Allows a step back from one life to the next, and within a life whose process has lost its membership of the group,
  * which a busy computer causes; never below the offsets committed at the beginning of the life. `committed` holds, for
  * each life except the first, each machine's first uncommitted command.
  */

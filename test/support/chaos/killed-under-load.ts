@@ -13,8 +13,8 @@ import type { LoggedCall } from '../sandbox-control.js';
 import type { ReadRecord } from '../topic-reader.js';
 
 const LATENCY_MS = 60;
-/** What the log says when a process joins the group again. It may have lost its membership, and its partitions. */
-const REJOINED = /re-joining|consumer ended, starting anew/;
+/** What the log says when a process has lost its membership of the group, and its partitions with it. */
+const REJOINED = /not aware of this member|consumer ended, starting anew/;
 
 interface Kills {
   /**
@@ -34,7 +34,7 @@ interface Aftermath {
   takeovers: number[];
   /** The committed offsets at each kill. */
   committed: CommittedOffsets[];
-  /** Whether each process joined the group again while it ran. */
+  /** Whether each process has lost its membership of the group while it ran. */
   rejoined: boolean[];
   inputs: readonly ReadRecord[];
 }

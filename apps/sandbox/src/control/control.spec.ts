@@ -398,7 +398,9 @@ describe('an invalid request to the control API', () => {
     ['GET', 'machines/M-999', undefined, { statusCode: 404 }],
     ['GET', 'machines/M-999/timeline', undefined, { statusCode: 404 }],
   ])('%s %s with %j is refused', async (method, path, body, answer) => {
-    expect((await sandbox.control(method, path, body)).json).toMatchObject(answer);
+    const { status, json } = await sandbox.control(method, path, body);
+    expect(json).toMatchObject({ ...answer, statusCode: status });
+    expect(status).toBeGreaterThanOrEqual(400);
   });
 });
 

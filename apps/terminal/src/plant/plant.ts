@@ -36,7 +36,7 @@ export interface PlantOptions {
   plantSeconds: (timestampMs: number) => number;
 }
 
-/** Changes since the last {@link Plant.takeChanges}: none. */
+/** The changes to collect until the next {@link Plant.takeChanges}, still empty. */
 function noChanges() {
   return {
     machineIds: new Set<string>(),

@@ -17,9 +17,12 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
 
 describe('a production order of Dynamics 365', () => {
-  it('has operations with its status', () => {
-    const [message] = read(order({ ProductionOrderStatus: 'StartedUp' }));
-    expect(message?.order.operations).toMatchObject([{ status: 'started' }]);
+  it.each([
+    ['StartedUp', 'started'],
+    ['ReportedFinished', 'completed'],
+  ])('that is %s has operations that are %s', (ProductionOrderStatus, status) => {
+    const [message] = read(order({ ProductionOrderStatus }));
+    expect(message?.order.operations).toMatchObject([{ status }]);
   });
 
   it.each([

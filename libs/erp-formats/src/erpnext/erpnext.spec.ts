@@ -14,6 +14,7 @@ const read = (value: unknown, recordedAt = 17) =>
 describe('a work order of ERPNext', () => {
   it.each([
     ['Draft', 'planned'],
+    ['Completed', 'completed'],
     ['Cancelled', 'cancelled'],
   ])('that is %s has pending operations that are %s', (text, status) => {
     const [message] = read(order({ status: text }));

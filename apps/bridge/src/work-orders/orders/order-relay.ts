@@ -182,7 +182,7 @@ export class OrderRelay {
     return refusals;
   }
 
-  /** The orders as they go on, and what can be said of them before. */
+  /** The orders to relay, and the results that need no ledger. */
   relayOrders(
     orders: readonly OrderMessage[],
     from: RelayedFrom,
