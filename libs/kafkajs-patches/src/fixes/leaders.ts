@@ -93,11 +93,11 @@ export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
     }
 
     override withBroker<T>(ask: (of: never) => Promise<T>): Promise<T | null> {
-      let others = this.getNodeIds().length;
+      let notAsked = this.getNodeIds().length;
       return super.withBroker(async (of) => {
         const answer = ask(of);
-        others -= 1;
-        if (others <= 0 || (await withDeadline(answer, ANSWER_DUE_MS))) return answer;
+        notAsked -= 1;
+        if (notAsked <= 0 || (await withDeadline(answer, ANSWER_DUE_MS))) return answer;
         throw new Error('another broker is asked');
       });
     }

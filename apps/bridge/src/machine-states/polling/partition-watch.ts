@@ -50,7 +50,7 @@ export class PartitionWatch {
       ([key, it]) => it.observation !== 'removed' && !key.startsWith(SEEN_UNTIL),
     );
     this.loop.addMachines(remembered.map(([, tracked]) => this.addWatch(namesOf(tracked))));
-    // Ends with the partition, which a failed write loses, as any other does.
+    // Ends with the partition. A write that fails, like any other write of its state, loses the partition.
     void this.keepSeenUntil().catch(() => undefined);
   }
 
