@@ -1,6 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { json as readJson, text } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, post, RunningIngest } from '../support/running-ingest.js';
@@ -281,9 +285,13 @@ describe('ingest', () => {
       message: 'event 1: no path is set for events of type other',
     });
     const reused = { id: 'r-4', type, data: { ...LIST, workingOrders: [] } };
-    expect(JSON.stringify(await faultOf('', reused))).toMatch(
-      /"id-reused","message":"event \d: another body/,
-    );
+    expect(await faultOf('', reused)).toMatchObject({
+      code: 'id-reused',
+      message: expect.stringMatching(/^event 1: another body/) as string,
+    });
+    // no event of that batch was written: its id is free
+    const again = { ...EVENT, ...reused };
+    expect((await ingest.post('/events', [again, again], batched)).status).toBe(202);
   });
 
   it('previews how the bridge would read a document, and writes nothing', async () => {
@@ -308,6 +316,41 @@ describe('ingest', () => {
     expect(await reason.json()).toMatchObject({ key: 'M-2', reading: REASON });
     expect((await ingest.post('/orders?dry-run', '{')).status).toBe(400);
     expect(await counts()).toEqual(before);
+  });
+
+  it.each([
+    'dry-run[]=1',
+    'dry-run=false&dry-run=false',
+    '?dry-run',
+    'dry-runs',
+    'sender=a&sender=b',
+  ])('refuses %j, which may have been meant as a dry run', async (query) => {
+    const answer = await ingest.post(`/lists?${query}`, LIST);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid-request' }]);
+  });
+
+  it.each([
+    ['idempotency-key', {}],
+    ['webhook-id', {}],
+    ['ce-id', { 'ce-specversion': '1.0', 'ce-source': '/erp', 'ce-type': TOPICS[1]! }],
+  ])('refuses a request with two headers %s, which would be neither id', async (name, others) => {
+    const headers = { 'content-type': 'application/json', ...others, [name]: ['key', 'key'] };
+    const posted = httpRequest(`${ingest.url}/lists`, { method: 'POST', headers });
+    posted.end(JSON.stringify(LIST));
+    const [answer] = (await once(posted, 'response')) as [IncomingMessage];
+    expect([answer.statusCode, await readJson(answer)]).toMatchObject([
+      400,
+      { code: 'invalid-message' },
+    ]);
+  });
+
+  it('answers a sender that closes its half of the connection after the request', async () => {
+    const { hostname, port } = new URL(ingest.url);
+    const body = JSON.stringify(LIST);
+    const lines = ['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json'];
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.end([...lines, `content-length: ${body.length}`, '', body].join('\r\n'));
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 202 [^]*"offset":/);
   });
 
   it('checks tokens, signatures, paths and rates, and reads a changed file', async () => {

@@ -33,20 +33,22 @@ export class IntakeController {
     @Res() reply: FastifyReply,
   ) {
     const { sender, body, signedId } = this.verifyRequest(request);
+    const dryRun = isDryRun(query);
     const path = request.routeOptions.url as DocumentPath;
     const message = valueOrThrow(readDocument(path, request.headers, body, signedId));
-    const [answer] = await this.answerMessages([message], sender, isDryRun(query), reply);
+    const [answer] = await this.answerMessages([message], sender, dryRun, reply);
     return reply.send(answer);
   }
 
   @Post('events')
   async events(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
     const { sender, body, signedId } = this.verifyRequest(request);
+    const dryRun = isDryRun(query);
     const { messages, isBatch } = valueOrThrow(
       readEvents(request.headers, body, sender.eventTypes, signedId),
     );
     if (messages.length > 1) this.access.chargeRate(sender, messages.length - 1, 1);
-    const answer = await this.answerMessages(messages, sender, isDryRun(query), reply);
+    const answer = await this.answerMessages(messages, sender, dryRun, reply);
     return reply.send(isBatch ? answer : answer[0]);
   }
 
@@ -73,6 +75,7 @@ export class IntakeController {
     if (admission === undefined) throw new Error('a request has not been admitted');
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     this.access.verifyBody(admission, request, body);
+    assertSingleIds(request);
     const { sender, needsSignature } = admission;
     const signedId = needsSignature ? headerOf(request.headers, 'webhook-id') : undefined;
     return { sender, body, signedId };
@@ -97,6 +100,7 @@ export class IntakeController {
       const { key } = valueOrThrow(await this.reader.readMessage(message), where);
       submissions.push({ ...submissionOf(message, key, sender), where });
     }
+    assertOneBodyPerId(submissions);
     const written = await Promise.all(
       submissions.map(async ({ id, submission, where }) => {
         const { place, isRepeated } = await this.writer
@@ -143,11 +147,51 @@ function submissionOf(
   };
 }
 
-/** Accepts any spelling of the parameter, such as `dryRun`: a dry run must never write. */
+const DRY_RUN = /^dry[-_]?run$/i;
+
+/**
+ * Accepts any spelling of the parameter, such as `dryRun`, and refuses what may be another one, such as `dry-run[]`: a
+ * dry run must never write.
+ *
+ * @throws ApiError 400
+ */
 function isDryRun(query: Query): boolean {
-  return Object.entries(query).some(
-    ([name, value]) => /^dry[-_]?run$/i.test(name) && value !== 'false',
-  );
+  const parameters = Object.entries(query);
+  for (const [name, value] of parameters) {
+    if (typeof value === 'string' && (name === 'sender' || DRY_RUN.test(name))) continue;
+    const message = `${name} is unknown or repeated: the parameters are dry-run and sender`;
+    throw new ApiError(400, 'invalid-request', message);
+  }
+  return parameters.some(([name, value]) => DRY_RUN.test(name) && value !== 'false');
+}
+
+/** Headers that name a message. */
+const NAMING = /^(idempotency-key|webhook-id|ce-.+)$/;
+
+/** Node joins the values of a repeated header, to a name that the sender never gave. @throws ApiError 400 */
+function assertSingleIds({ raw }: AdmittedRequest): void {
+  for (const [name, values] of Object.entries(raw.headersDistinct)) {
+    if (!NAMING.test(name) || values?.length === 1) continue;
+    throw new ApiError(400, 'invalid-message', `the header ${name} is there twice`);
+  }
+}
+
+/** Checks a batch before any of it is written: the other body could never be. @throws ApiError 422 */
+function assertOneBodyPerId(
+  submissions: readonly { submission: Submission; where: string }[],
+): void {
+  const bodies = new Map<string, Submission>();
+  for (const { submission, where } of submissions) {
+    const { id, topic, compact } = submission;
+    if (id === undefined) continue;
+    const name = JSON.stringify(id);
+    const { topic: firstTopic = topic, compact: first = compact } = bodies.get(name) ?? {};
+    if (topic !== firstTopic || !compact.equals(first)) {
+      const message = 'another body is in this batch with the same id';
+      throw new ApiError(422, 'id-reused', where + message);
+    }
+    bodies.set(name, submission);
+  }
 }
 
 /** Adds to an error the event of a batch that it concerns. */

@@ -127,10 +127,10 @@ function documentPost(operationId: string, summary: string) {
     responses: {
       200: answer('written before under the same id, or a dry run', 'Place', 'Preview'),
       202: answer('written: all in-sync replicas have it', 'Place'),
-      400: answer('the bridge would refuse it whole', 'Refusal'),
+      400: answer('the bridge would refuse it whole, or a parameter is unknown', 'Refusal'),
       401: answer('the sender is not known', 'Refusal'),
       403: answer('the sender may not use this path', 'Refusal'),
-      422: answer('the id came before with another body', 'Refusal'),
+      422: answer('the id came before, or in the same batch, with another body', 'Refusal'),
       408: { description: 'the request was not whole within ten seconds' },
       413: answer('too large', 'Refusal'),
       415: answer('a content-encoding, or a content-type that is none', 'Refusal'),
