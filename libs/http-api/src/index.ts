@@ -9,5 +9,5 @@ export {
 export { bearerDigests, isForLoopback, ownerOf, sha256 } from './bearer-tokens.js';
 export { type HealthCondition, HealthConditions, HealthController } from './health.controller.js';
 export { acceptEmptyJson, createHttpApp, DATA_HEADERS } from './http-app.js';
-export { RateLimit } from './rate-limit.js';
+export { networkOf, RateLimit } from './rate-limit.js';
 export { scrapedCounter, scrapedGauge } from './scraped-metrics.js';

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { realNowMs } from '#libs/clock';
 
 interface Bucket {
@@ -34,4 +35,21 @@ export class RateLimit {
     if (this.buckets.size > MAX_SENDERS && oldest !== undefined) this.buckets.delete(oldest);
     return missing > 0 ? Math.ceil(missing / this.perSecond) : 0;
   }
+}
+
+const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
+
+/** The address, or the /64 of an IPv6 address: one host may use all of a /64. */
+export function networkOf(address: string): string {
+  const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.toLowerCase().split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? 0 : tail.split(':').length;
+  if (tail !== undefined) {
+    groups.push(...Array.from({ length: 8 - groups.length - after }, () => '0'));
+    if (tail !== '') groups.push(...tail.split(':'));
+  }
+  const network = groups.slice(0, 4).map((group) => parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
 }

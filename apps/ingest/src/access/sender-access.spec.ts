@@ -5,6 +5,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { loadIngestSettings } from '#libs/config';
+import type { ApiError } from '#libs/http-api';
 import { temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
 import { SenderAccess } from './sender-access.js';
 
@@ -61,6 +62,22 @@ describe('the senders of a file', () => {
       jest.advanceTimersByTime(3000);
       expect([senderOf(token), senderOf(TOKEN)]).toEqual(['mes', 'erp']);
     }
+  });
+
+  it('keep others out ever more slowly, whichever address of their network they use', () => {
+    const file = join(temporaryFolder(), 'senders.json');
+    const senders = { erp: { token: TOKEN, paths: ['/orders'] } };
+    writeFileSync(file, JSON.stringify({ senders }));
+    open(file);
+    const statuses = Array.from({ length: 21 }, (_, host) => {
+      const request = { headers: {}, raw: {}, ip: `2001:db8:1:2::${host}` };
+      try {
+        return access.identifySender(request as unknown as FastifyRequest);
+      } catch (error) {
+        return (error as ApiError).getStatus();
+      }
+    });
+    expect(statuses).toEqual([...Array<number>(20).fill(401), 429]);
   });
 
   it.each([

@@ -14,7 +14,14 @@ import {
   versionOf,
 } from '#libs/config';
 import { MAX_BODY_BYTES } from '#libs/contracts';
-import { ApiError, bearerDigests, isForLoopback, ownerOf, RateLimit } from '#libs/http-api';
+import {
+  ApiError,
+  bearerDigests,
+  isForLoopback,
+  networkOf,
+  ownerOf,
+  RateLimit,
+} from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
 /** The sender of a request. */
@@ -159,7 +166,7 @@ export class SenderAccess implements OnApplicationShutdown {
 
   private refuseSender(request: FastifyRequest, message: string): ApiError {
     this.unknownSenderCount += 1;
-    const waitSeconds = this.refusals.takeTokens(request.ip, 1);
+    const waitSeconds = this.refusals.takeTokens(networkOf(request.ip), 1);
     if (waitSeconds > 0) {
       const many = 'too many requests of nobody known from this address';
       return new ApiError(429, 'too-many', many, waitSeconds);

@@ -1,6 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { Injectable, Logger } from '@nestjs/common';
-import { ApiError, RateLimit } from '#libs/http-api';
+import { ApiError, networkOf, RateLimit } from '#libs/http-api';
 
 /** Ten at once, and ten a minute after that. */
 const BURST = 10;
@@ -27,21 +26,4 @@ export class WrongTokens {
     this.logger.warn({ msg: 'a token is wrong', address });
     return new ApiError(401, 'wrong-token', 'no station has this token');
   }
-}
-
-const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
-
-/** The address, or the /64 of an IPv6 address: one host may use all of a /64. */
-export function networkOf(address: string): string {
-  const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
-  if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.toLowerCase().split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? 0 : tail.split(':').length;
-  if (tail !== undefined) {
-    groups.push(...Array.from({ length: 8 - groups.length - after }, () => '0'));
-    if (tail !== '') groups.push(...tail.split(':'));
-  }
-  const network = groups.slice(0, 4).map((group) => parseInt(group, 16).toString(16));
-  return `${network.join(':')}::/64`;
 }
