@@ -1,4 +1,4 @@
-import { UnauthorizedException } from '@nestjs/common';
+import { ForbiddenException, UnauthorizedException } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { ApiTokenGuard } from './api-token.guard.js';
@@ -15,8 +15,8 @@ const response = {
   },
 };
 
-function requestWith(authorization?: string): ExecutionContextHost {
-  const headers = authorization === undefined ? {} : { authorization };
+function requestWith(authorization?: string, host = '127.0.0.1:3000'): ExecutionContextHost {
+  const headers = { host, ...(authorization !== undefined && { authorization }) };
   return new ExecutionContextHost([{ headers }, response]);
 }
 
@@ -25,8 +25,24 @@ describe('ApiTokenGuard', () => {
     delete answered['www-authenticate'];
   });
 
-  it('allows every request while no token is set', () => {
-    expect(guardWith('').canActivate(requestWith())).toBe(true);
+  it.each(['127.0.0.1:3000', 'localhost', '[::1]:3000'])(
+    'allows every request to loopback while no token is set: %s',
+    (host) => {
+      expect(guardWith('').canActivate(requestWith(undefined, host))).toBe(true);
+    },
+  );
+
+  it.each(['evil.example:3000', 'localhost.evil.example', ''])(
+    "refuses another site's name for loopback while no token is set: %j",
+    (host) => {
+      const enter = (): boolean => guardWith('').canActivate(requestWith(undefined, host));
+      expect(enter).toThrow(ForbiddenException);
+    },
+  );
+
+  it('allows any name to those with the token', () => {
+    const request = requestWith('Bearer s3cret', 'bridge.example');
+    expect(guardWith('s3cret').canActivate(request)).toBe(true);
   });
 
   it.each(['Bearer s3cret', 'bearer s3cret', 'BEARER s3cret', 'Bearer  s3cret'])(

@@ -1,16 +1,20 @@
 import {
   type CanActivate,
   type ExecutionContext,
+  ForbiddenException,
   Inject,
   Injectable,
   UnauthorizedException,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BridgeSettings } from '#libs/config';
-import { bearerDigests, ownerOf, sha256 } from '#libs/http-api';
+import { bearerDigests, isForLoopback, ownerOf, sha256 } from '#libs/http-api';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
-/** Requires `BRIDGE_API_TOKEN` as a Bearer token if it is set; a 401 says so in `WWW-Authenticate`. */
+/**
+ * Requires `BRIDGE_API_TOKEN` as a Bearer token if it is set; a 401 says so in `WWW-Authenticate`. Without it the bridge
+ * listens on loopback alone, and a page whose own name resolves to loopback may not read from it.
+ */
 @Injectable()
 export class ApiTokenGuard implements CanActivate {
   private readonly expected: Buffer | undefined;
@@ -20,9 +24,13 @@ export class ApiTokenGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    if (this.expected === undefined) return true;
     const http = context.switchToHttp();
-    const sent = bearerDigests(http.getRequest<FastifyRequest>()) ?? [];
+    const request = http.getRequest<FastifyRequest>();
+    if (this.expected === undefined) {
+      if (isForLoopback(request)) return true;
+      throw new ForbiddenException('without BRIDGE_API_TOKEN, ask by a loopback name');
+    }
+    const sent = bearerDigests(request) ?? [];
     if (ownerOf(sent, [{ tokenDigest: this.expected }]) !== undefined) return true;
     void http.getResponse<FastifyReply>().header('www-authenticate', 'Bearer');
     throw new UnauthorizedException('send BRIDGE_API_TOKEN as Authorization: Bearer <token>');
