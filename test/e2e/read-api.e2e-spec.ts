@@ -173,6 +173,8 @@ describe('the read API', () => {
       ['', 'ask for messageId, orderId or machineId'],
       ['machineId=a&machineId=b', 'machineId may be given once only'],
       ['machineId=a&limit=0', 'limit must lie between 1 and 1000'],
+      ['machineId=a&limit=0x10', 'limit must lie between 1 and 1000'],
+      ['machineId=a&limit=1e2', 'limit must lie between 1 and 1000'],
       ['machineId=a&since=noon', expect.stringMatching(/^since /) as string],
     ])('but refuses %p', async (query, message) => {
       const response = await fetch(`${plant.bridgeUrl}/api/outcomes?${query}`);

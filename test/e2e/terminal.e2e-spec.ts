@@ -374,6 +374,23 @@ describe('the terminal', () => {
     expect(form.status).toBe(415);
   });
 
+  it('refuses a query that it cannot read', async () => {
+    const terminal = await start();
+    const twice = 'factoryId=F-1&factoryId=F-2';
+    for (const [path, message] of [
+      ['hand-over?shift=0x1', 'shift must be 0 or 1'],
+      ['hand-over?shift=2', 'shift must be 0 or 1'],
+      [`hand-over?${twice}`, 'factoryId may be given once only'],
+      [`reasons?${twice}`, 'factoryId may be given once only'],
+      [`events?${twice}`, 'factoryId may be given once only'],
+    ]) {
+      const answer = await terminal.request('GET', `/api/${path}`);
+      const { status } = answer;
+      expect([path, status]).toEqual([path, 400]);
+      expect(await answer.json()).toEqual({ code: 'invalid-request', message });
+    }
+  });
+
   it('keeps notes with their authors, and never sends them to the service', async () => {
     await stoppedMachine();
     const terminal = await start();

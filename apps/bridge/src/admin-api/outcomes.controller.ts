@@ -249,6 +249,6 @@ function limitOf(query: Record<string, unknown>): number {
   const text = textOf(query, 'limit');
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LIMIT) return limit;
   throw new BadRequestException(`limit must lie between 1 and ${MAX_LIMIT}`);
 }

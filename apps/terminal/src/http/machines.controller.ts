@@ -5,6 +5,9 @@ import { AccessGuard } from '../access/access.guard.js';
 import type { HandOver, MachineView } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { handOverOf, Plant } from '../plant/index.js';
+import { FactoryId } from '../platform/factory-id.decorator.js';
+
+const SHIFTS: readonly unknown[] = ['0', '1'];
 
 @Controller('api')
 @UseGuards(AccessGuard)
@@ -27,16 +30,13 @@ export class MachinesController {
   }
 
   @Get('hand-over')
-  handOver(
-    @Query('factoryId') factoryId: string | undefined,
-    @Query('shift') index = '0',
-  ): HandOver {
+  handOver(@FactoryId() factoryId: string | null, @Query('shift') index: unknown = '0'): HandOver {
     this.feed.assertRestored();
     const now = this.clock.nowSeconds();
-    const shift = this.plant.shifts(now)[Number(index)];
+    const shift = this.plant.shifts(now)[SHIFTS.indexOf(index)];
     if (shift === undefined) throw new ApiError(400, 'invalid-request', 'shift must be 0 or 1');
     const machines = this.plant
-      .listedMachines(factoryId ?? null)
+      .listedMachines(factoryId)
       .map((machine) => handOverOf(machine, this.plant.evaluationOf(machine, now), shift, now))
       .filter((machine) => machine !== undefined);
     return { shift, machines };

@@ -10,6 +10,7 @@ import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/inde
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { ID_REUSED, type Kind, type Sender, EntryWriter } from '../kafka/entry-writer.js';
 import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
+import { FactoryId } from '../platform/factory-id.decorator.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
 
@@ -34,9 +35,9 @@ export class ReasonsController {
   ) {}
 
   @Get('reasons')
-  reasonLists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
+  reasonLists(@FactoryId() factoryId: string | null): ReasonLists {
     this.feed.assertRestored();
-    return this.plant.reasonListsOf(this.plant.listedMachines(factoryId ?? null));
+    return this.plant.reasonListsOf(this.plant.listedMachines(factoryId));
   }
 
   /** The entries with these ids, and those that end them; also of machines that were removed. */

@@ -1,8 +1,9 @@
-import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '#libs/http-api';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
+import { FactoryId } from '../platform/factory-id.decorator.js';
 import { type LiveClient, LiveUpdates } from './live-updates.js';
 
 /** Each holds a connection and its backlog. */
@@ -19,7 +20,7 @@ export class LiveController {
 
   @Get()
   follow(
-    @Query('factoryId') factoryId: string | undefined,
+    @FactoryId() factoryId: string | null,
     @Req() request: IdentifiedRequest,
     @Res() reply: FastifyReply,
   ): void {
@@ -45,11 +46,13 @@ export class LiveController {
       return;
     }
     const client: LiveClient = {
-      ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
+      ...{ output: raw, isCompressed, factoryId, firstBytes: 0 },
       identity: () => this.access.identifyStation(request) ?? request.identity,
     };
     // of the socket: a response queued behind another one of its connection emits no `close`
     request.socket.on('close', () => stream.removeClient(client));
+    // a page that closes its half has left
+    request.socket.on('end', () => request.socket.destroy());
     raw.on('error', () => undefined);
     const lastEventId = request.headers['last-event-id'];
     this.live.connectPage(client, typeof lastEventId === 'string' ? lastEventId : undefined);
