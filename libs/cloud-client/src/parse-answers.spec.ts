@@ -68,7 +68,9 @@ describe('parseMachineInfo', () => {
     [{ ...INFO, machineUniqueId: {} }, '[1].machineUniqueId is of type object', []],
     [{ ...INFO, machineUniqueId: 2 ** 53 }, '[1].machineUniqueId is of type number', []],
     [{ ...INFO, machineUniqueId: 'M'.repeat(1001) }, '[1].machineUniqueId is of type string', []],
+    [{ ...INFO, machineUniqueId: 'M-\ud800' }, '[1].machineUniqueId is of type string', []],
     [{ ...INFO, factoryId: 'F'.repeat(1001) }, '[1].factoryId is of type string', ['M-1']],
+    [{ ...INFO, factoryId: '\udc00F' }, '[1].factoryId is of type string', ['M-1']],
     [{ ...INFO, machineUniqueId: 'M-2', factoryId: null }, '[1].factoryId is absent', ['M-2']],
   ])('leaves %j out, and it alone', (incomplete, why, ids) => {
     const other = { ...INFO, machineUniqueId: 'M-3' };
@@ -217,6 +219,8 @@ describe('readDisplayName', () => {
     ['the first text of an unknown structure', { a: 1, fi: 'Jyrsin 1', sv: 'Fräs 1' }, 'Jyrsin 1'],
     ['a name inside a wrapper', { translations: { en: 'Mill 1' } }, 'Mill 1'],
     ['another name when the likely one is blank', { en: ' ', de: 'Fräse 1' }, 'Fräse 1'],
+    ['another name when the likely one is half a character', ['\ud83d', 'Mill 1'], 'Mill 1'],
+    ['whole characters only', '\udd27 Mill \ud83d\udd27 1\ud83d', ' Mill \u{1F527} 1'],
   ])('takes %s', (_case, name, expected) => {
     expect(readDisplayName(name)).toBe(expected);
   });

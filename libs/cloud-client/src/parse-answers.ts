@@ -38,6 +38,8 @@ export interface ClassificationReason {
 
 /** Maximum characters of an id or name: with a megabyte, Kafka would refuse every record of the machine. */
 const LONGEST_TEXT = 1000;
+/** Halves of surrogate pairs, as of an emoji that the service has cut: many readers of JSON refuse them. */
+const HALF_CHARACTERS = /\p{Cs}/gu;
 
 /**
  * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`. An entry without its identifiers (machine,
@@ -70,7 +72,9 @@ function readMachineId(entry: AnswerField): string {
 
 function readId(field: AnswerField): string {
   const id = field.text();
-  return id.length > LONGEST_TEXT ? field.fail(`${LONGEST_TEXT} characters at most`) : id;
+  if (id.length > LONGEST_TEXT) field.fail(`${LONGEST_TEXT} characters at most`);
+  // as keys of records, ids that differ only in their halves would be the same
+  return id.search(HALF_CHARACTERS) < 0 ? id : field.fail('whole characters');
 }
 
 function readMachineState(entry: AnswerField): MachineState {
@@ -174,10 +178,10 @@ function readName({ value }: AnswerField, absent: string): string {
 
 /** The text of a display name given as a string or as an object of any structure, if it has one. */
 export function readDisplayName(name: unknown, level = 0): string | undefined {
-  if (typeof name === 'string')
-    return name.trim() === ''
-      ? undefined
-      : name.slice(0, LONGEST_TEXT).replace(/[\uD800-\uDBFF]$/, '');
+  if (typeof name === 'string') {
+    const text = name.slice(0, LONGEST_TEXT).replace(HALF_CHARACTERS, '');
+    return text.trim() === '' ? undefined : text;
+  }
   if (typeof name !== 'object' || name === null || level > DEEPEST_LEVEL) return undefined;
   const entries = Object.entries(name);
   const likelyFirst = [
