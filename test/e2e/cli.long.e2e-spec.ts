@@ -10,7 +10,7 @@ import { createBridge } from '../../apps/bridge/src/index.js';
 import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
-import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import {
   type CommandResult,
@@ -479,6 +479,37 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(await bridgeCommand(['doctor', '--json'])).toMatchObject({ exitCode: 69 });
     await plant.restartBridge();
     await eventually('all are answered again', () => isApplied() === 2 * sent);
+  });
+});
+
+describe('machine-bridge, beside records of another program', () => {
+  const topicPrefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), topicPrefix);
+  const { registry, states, stateChanges, commandOutcomes } = TOPICS;
+
+  beforeAll(() => kafka.topics.createMissing(1, registry, states, stateChanges, commandOutcomes));
+  afterAll(() => kafka.close());
+
+  it('lists the machines that the bridge has published', async () => {
+    const press = { machineId: 'M-1', displayName: 'Press', factoryId: 'F-1', factoryName: '' };
+    const theirs = ['{', '7', '{}'].map((value) => ({ key: 'theirs', value }));
+    const ours = { key: 'M-1', value: JSON.stringify(press) };
+    await kafka.send(registry, ...theirs, ours, { key: 'M-2', value: ours.value });
+    await kafka.send(states, { key: 'M-1', value: '{' });
+    const listed = await runCommand(['machines', '--json'], { topicPrefix });
+    expect(jsonLines(listed)).toEqual([{ ...press, state: null }]);
+  });
+
+  it('watches what is published behind one with a time that no date has', async () => {
+    const aheadOfTime = { 'message.timestamp.after.max.ms': '9223372036854775807' };
+    await kafka.topics.configure(commandOutcomes, aheadOfTime);
+    const watching = new RunningCommand(['watch'], { topicPrefix });
+    await watching.untilOutputMatches(/watching; Ctrl-C ends it/);
+    await kafka.send(commandOutcomes, { value: '{}', timestamp: `${Date.now()}000000` });
+    await kafka.send(commandOutcomes, { value: '{"machineId":"M-1"}' });
+    await watching.untilOutputMatches(/ {2}M-1 /);
+    watching.kill('SIGINT');
+    expect((await watching.result()).exitCode).toBe(0);
   });
 });
 

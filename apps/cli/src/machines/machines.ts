@@ -1,8 +1,10 @@
 import { Option } from 'commander';
 import {
+  isJsonObject,
   MACHINE_STATES,
   type MachineRegistryRecord,
   type MachineStateRecord,
+  readJson,
   TOPICS,
   withoutFrame,
 } from '#libs/contracts';
@@ -128,8 +130,10 @@ async function publishedMachines(): Promise<Machine[]> {
     .sort((a, b) => a.machineId.localeCompare(b.machineId));
 }
 
-/** Applies a record to the latest values; a tombstone deletes its key. */
+/** Applies a record to the latest values; a tombstone deletes its key, and so does a record of another program. */
 function applyLatest(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
-  if (value === null) latest?.delete(String(key));
-  else latest?.set(String(key), JSON.parse(withoutFrame(value).toString()) as unknown);
+  const json = value === null ? undefined : readJson(withoutFrame(value));
+  const fields = json?.ok === true && isJsonObject(json.value) ? json.value : undefined;
+  if (fields?.['machineId'] === String(key)) latest?.set(String(key), fields);
+  else latest?.delete(String(key));
 }

@@ -101,9 +101,15 @@ function readEvent({
     partition,
     offset,
     type: headerText(headers, 'ce_type') ?? '',
-    time: headerText(headers, 'ce_time') ?? new Date(Number(timestamp)).toISOString(),
+    time: headerText(headers, 'ce_time') ?? timeOf(timestamp),
     data: json.ok && isJsonObject(json.value) ? json.value : {},
   };
+}
+
+/** A producer may write any number, such as nanoseconds, which no date has. */
+function timeOf(timestamp: string): string {
+  const date = new Date(Number(timestamp));
+  return Number.isNaN(date.getTime()) ? timestamp : date.toISOString();
 }
 
 function lineOf({ type, time, data }: PublishedEvent): string {
