@@ -318,16 +318,14 @@ describe('ingest', () => {
     expect(await counts()).toEqual(before);
   });
 
-  it.each([
-    'dry-run[]=1',
-    'dry-run=false&dry-run=false',
-    '?dry-run',
-    'dry-runs',
-    'sender=a&sender=b',
-  ])('refuses %j, which may have been meant as a dry run', async (query) => {
-    const answer = await ingest.post(`/lists?${query}`, LIST);
-    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid-request' }]);
-  });
+  it.each(['dry-run[]=1', 'dry-run=false&dry-run=false', '?dry-run', 'dry-runs'])(
+    'refuses %j, which may have been meant as a dry run',
+    async (query) => {
+      const answer = await ingest.post(`/lists?${query}`, LIST);
+      const refusal = { code: 'invalid-request' };
+      expect([answer.status, await answer.json()]).toMatchObject([400, refusal]);
+    },
+  );
 
   it.each([
     ['idempotency-key', {}],

@@ -150,19 +150,19 @@ function submissionOf(
 const DRY_RUN = /^dry[-_]?run$/i;
 
 /**
- * Accepts any spelling of the parameter, such as `dryRun`, and refuses what may be another one, such as `dry-run[]`: a
- * dry run must never write.
+ * Accepts any spelling of the parameter, such as `dryRun`, and refuses what only resembles it, such as `dry-run[]`: a
+ * dry run must never write. Other parameters, which gateways and clients add, mean nothing.
  *
  * @throws ApiError 400
  */
 function isDryRun(query: Query): boolean {
-  const parameters = Object.entries(query);
+  const parameters = Object.entries(query).filter(([name]) => /dry/i.test(name));
   for (const [name, value] of parameters) {
-    if (typeof value === 'string' && (name === 'sender' || DRY_RUN.test(name))) continue;
-    const message = `${name} is unknown or repeated: the parameters are dry-run and sender`;
+    if (typeof value === 'string' && DRY_RUN.test(name)) continue;
+    const message = `the parameter ${name} is unknown or repeated: it is dry-run, once`;
     throw new ApiError(400, 'invalid-request', message);
   }
-  return parameters.some(([name, value]) => DRY_RUN.test(name) && value !== 'false');
+  return parameters.some(([, value]) => value !== 'false');
 }
 
 /** Headers that name a message. */
