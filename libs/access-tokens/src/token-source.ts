@@ -1,5 +1,5 @@
+import { TIMED_OUT, withTimeout } from '#libs/clock';
 import type { TokenSettings } from '#libs/config';
-import { TIMED_OUT, withTimeout } from '#libs/http-calls';
 
 /** Settings for a token that never changes. */
 export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed' }> {

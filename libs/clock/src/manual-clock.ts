@@ -1,4 +1,4 @@
-import { abortable } from './abort.js';
+import { abortable } from './real-time.js';
 import { Clock } from './clock.js';
 
 /** A clock that tests advance by hand. */

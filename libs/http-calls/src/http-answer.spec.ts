@@ -1,4 +1,4 @@
-import type { HttpReply } from './exchange.js';
+import type { HttpReply } from './http-transport.js';
 import { bodyRead, type HttpAnswer, readRetryAfter, toAnswer } from './http-answer.js';
 
 const NOW_MS = Date.UTC(2025, 10, 21, 12, 0, 0);

@@ -1,4 +1,4 @@
-import type { Exchange, HttpReply } from './exchange.js';
+import type { Exchange, HttpReply } from './http-transport.js';
 import { AnswerField, MalformedField } from './answer-field.js';
 
 /** Entries of a list that cannot be read, for example without an id. */

@@ -16,16 +16,15 @@ export {
   toAnswer,
   type Unauthorised,
 } from './http-answer.js';
+export { AnswerField, MalformedField } from './answer-field.js';
 export {
   ASKED_FOR,
-  type HttpCaller,
-  type HttpCall,
   type Exchange,
   type HeaderList,
-  type HttpRequest,
+  type HttpCall,
+  type HttpCaller,
   type HttpReply,
-  TIMED_OUT,
-  withTimeout,
-} from './exchange.js';
-export { AnswerField, MalformedField } from './answer-field.js';
-export { HttpTransport, type HttpTransportOptions } from './http-transport.js';
+  type HttpRequest,
+  HttpTransport,
+  type HttpTransportOptions,
+} from './http-transport.js';
