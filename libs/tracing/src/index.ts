@@ -1,18 +1,20 @@
 /**
  * Traces. Other code calls the port {@link Tracing}, which records nothing unless an exporter is configured. {@link
  * openTracing} loads `open-telemetry.ts`, which records spans with OpenTelemetry. `attributes.ts` has the names of
- * attributes, `trace-context.ts` the format of the headers.
+ * attributes.
  */
 import type { TracingSettings } from '#libs/config';
 import { NO_TRACING, type TracedProcess, type Tracing } from './tracing.js';
 
-export { type TraceContext, traceContextOf, traceHeaders } from './trace-context.js';
 export {
   type MessageSpan,
   NO_SPAN,
   NO_TRACING,
   type PollSpan,
   type Span,
+  type TraceContext,
+  traceContextOf,
+  traceHeaders,
   type Tracing,
 } from './tracing.js';
 

@@ -30,7 +30,6 @@ import { realNowMs, withDeadline } from '#libs/clock';
 import type { TracingSettings } from '#libs/config';
 import { VERSION } from '#libs/program';
 import { ATTRIBUTES as A, OUTCOME_EVENT } from './attributes.js';
-import { type TraceContext, traceContextOf } from './trace-context.js';
 import {
   type MessageSpan,
   NO_SPAN,
@@ -39,6 +38,8 @@ import {
   type PollSpan,
   type RequestSpan,
   type Span,
+  type TraceContext,
+  traceContextOf,
   type TracedMessage,
   type TracedProcess,
   type TracedRequest,
