@@ -12,7 +12,6 @@ import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import {
   decodeFirst,
@@ -20,7 +19,7 @@ import {
   type MessageHandler,
   type ValueDecoder,
 } from './inbound-message.js';
-import { PartitionTransactions } from './partition-transactions.js';
+import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,
   type ConsumerState,

@@ -6,11 +6,10 @@ import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { eventually } from '../testing/wait.js';
-import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
-import { PartitionTransactions } from './partition-transactions.js';
+import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
 import { TopicHealth } from './topic-health.js';
 

@@ -1,4 +1,4 @@
-import { CommitInterval } from './commit-interval.js';
+import { CommitInterval } from './partition-transactions.js';
 
 describe('CommitInterval', () => {
   const begin = (pace: CommitInterval, partitions: object[], nowMs: number): void => {
