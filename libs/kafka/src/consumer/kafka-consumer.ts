@@ -9,6 +9,7 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { TopicSpecification } from '../client/ensure-topics.js';
 import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { TopicHealth, type WrittenTopic } from '../producer/write-failures.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -25,7 +26,6 @@ import {
   type ConsumerState,
   SupervisedConsumer,
 } from './supervised-consumer.js';
-import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
 /** The part of {@link CallSlots} that the consumer needs: no call may be in flight while a partition is revoked. */
 type CallsInFlight = Pick<

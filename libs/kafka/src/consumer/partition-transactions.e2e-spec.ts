@@ -4,6 +4,7 @@ import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import { TopicHealth } from '../producer/write-failures.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { eventually } from '../testing/wait.js';
 import { CommittedOffsets } from './committed-offsets.js';
@@ -11,7 +12,6 @@ import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
 import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
-import { TopicHealth } from './topic-health.js';
 
 interface TopicData {
   topic: string;

@@ -4,7 +4,6 @@ import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
-import { ConsecutiveFailures } from '../producer/consecutive-failures.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
@@ -13,11 +12,11 @@ import {
   refusalOf,
 } from '../producer/outbound-record.js';
 import { LONG_TRANSACTION_MS, TransactionalWriter } from '../producer/transactional-writer.js';
+import { ConsecutiveFailures, type TopicHealth } from '../producer/write-failures.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { formatOffsetMetadata } from './offset-metadata.js';
 import type { PartitionProgress } from './partition-progress.js';
 import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
-import type { TopicHealth } from './topic-health.js';
 
 /** Least wait after the first entry, so that entries that arrive together share a transaction. */
 const LINGER_MS = 10;

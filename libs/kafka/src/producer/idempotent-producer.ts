@@ -6,7 +6,6 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient, Producer } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
 import type { RecordPlace } from '../reading/stored-record.js';
-import { ConsecutiveFailures } from './consecutive-failures.js';
 import {
   assertSendable,
   batchesOf,
@@ -20,6 +19,7 @@ import {
   refusalOf,
   toTopicMessages,
 } from './outbound-record.js';
+import { ConsecutiveFailures } from './write-failures.js';
 
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;
