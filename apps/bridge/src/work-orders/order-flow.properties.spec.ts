@@ -163,7 +163,7 @@ class OrderFlow {
     );
     const deadLetters = {} as DeadLetterAggregator;
     this.controller = new WorkOrdersController(
-      ...([lists, relay, queues, {} as OrderRequests, this.ledger, deadLetters] as const),
+      ...([relay, queues, {} as OrderRequests, this.ledger, deadLetters] as const),
     );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }

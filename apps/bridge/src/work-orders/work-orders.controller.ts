@@ -1,8 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { TOPICS } from '#libs/contracts';
-import { handleEach, type InboundMessage } from '#libs/kafka';
-import { WorkOrderLists } from './lists/work-order-lists.js';
+import type { InboundMessage } from '#libs/kafka';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import {
@@ -16,24 +15,18 @@ import { OrderRelay } from './orders/order-relay.js';
 import { OrderRequests } from './requests/order-requests.js';
 
 /**
- * The inputs and queues of the flow. Handlers resolve once the records of their messages are handed over: later messages
- * must not overtake them.
+ * The input of orders, and the queues between their steps. Handlers resolve once the records of their messages are handed
+ * over: later messages must not overtake them.
  */
 @Controller()
 export class WorkOrdersController {
   constructor(
-    private readonly lists: WorkOrderLists,
     private readonly relay: OrderRelay,
     private readonly queues: OrderQueues,
     private readonly requests: OrderRequests,
     private readonly ledger: OrderLedger,
     private readonly deadLetters: DeadLetterAggregator,
   ) {}
-
-  @EventPattern(TOPICS.workOrderLists)
-  handleLists(messages: readonly InboundMessage[]): void {
-    handleEach(messages, this.lists.acceptLists);
-  }
 
   @EventPattern(TOPICS.workOrders)
   handleDocuments(messages: readonly InboundMessage[]): Promise<void> {

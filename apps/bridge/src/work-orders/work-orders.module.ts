@@ -4,7 +4,7 @@ import { DeliveryModule } from '../delivery/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
 import { ListWatermarks } from './lists/list-watermarks.js';
-import { WorkOrderLists } from './lists/work-order-lists.js';
+import { WorkOrderLists, WorkOrderListsController } from './lists/work-order-lists.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { OrderQueues } from './orders/order-queues.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
@@ -25,7 +25,7 @@ export class WorkOrderTopics {
 @Global()
 @Module({
   imports: [DeliveryModule, MachineDirectoryModule],
-  controllers: [WorkOrdersController],
+  controllers: [WorkOrderListsController, WorkOrdersController],
   providers: [
     Equipment,
     UnmappedWorkCentres,

@@ -23,10 +23,15 @@ import { whenListed } from '../../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../../platform/index.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { ownedState } from '../testing/owned-state.js';
-import { WorkOrdersController } from '../work-orders.controller.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { ListWatermarks } from './list-watermarks.js';
-import { type ListToSet, precedenceOf, listBytes, WorkOrderLists } from './work-order-lists.js';
+import {
+  type ListToSet,
+  precedenceOf,
+  listBytes,
+  WorkOrderLists,
+  WorkOrderListsController,
+} from './work-order-lists.js';
 
 const LINGER_MS = 5;
 const stopping = new Error('the bridge is stopping');
@@ -122,7 +127,7 @@ describe('WorkOrderLists', () => {
     });
     const sent: Sent = { ownership, message, results: [], end, hasEnded: false };
     answers.set(message, sent.results);
-    bridge.get(WorkOrdersController).handleLists([message]);
+    bridge.get(WorkOrderListsController).handleLists([message]);
     return sent;
   };
 

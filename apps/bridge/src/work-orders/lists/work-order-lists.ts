@@ -1,10 +1,11 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Controller, Inject, Injectable, Logger } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { parseWorkOrderLists, refuseIssuedAhead } from '#libs/contracts';
+import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import { CallSlots } from '#libs/delivery';
-import type { InboundMessage } from '#libs/kafka';
+import { handleEach, type InboundMessage } from '#libs/kafka';
 import {
   type Admission,
   type CallAnswer,
@@ -168,6 +169,16 @@ export class WorkOrderLists {
       this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });
       return { workingOrders };
     }
+  }
+}
+
+@Controller()
+export class WorkOrderListsController {
+  constructor(private readonly lists: WorkOrderLists) {}
+
+  @EventPattern(TOPICS.workOrderLists)
+  handleLists(messages: readonly InboundMessage[]): void {
+    handleEach(messages, this.lists.acceptLists);
   }
 }
 
