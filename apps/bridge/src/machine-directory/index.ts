@@ -6,9 +6,8 @@
  * `machine.classification-reasons.v1`; does not depend on commands.
  */
 export { MachineDirectory } from './machine-directory.js';
-export { describeFailure, type FailedAnswer } from './directory-answer.js';
 export { MachineDirectoryModule } from './machine-directory.module.js';
-export { Absence, LOOK_UP_GAP_MS } from './look-ups.js';
+export { Absence, describeFailure, type FailedAnswer, LOOK_UP_GAP_MS } from './look-ups.js';
 export { PassedOverEntries } from './passed-over-entries.js';
 export { ReasonLists } from './reason-lists.js';
 export { ReasonRefresh } from './reason-refresh.js';

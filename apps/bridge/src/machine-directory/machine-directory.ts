@@ -19,13 +19,15 @@ import { backOffMs } from '#libs/delivery';
 import { scrapedGauge } from '#libs/http-api';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
+  Absence,
   describeFailure,
   type DirectoryAnswer,
   isFailure,
   lookUpFailure,
   type MachineAdmission,
-} from './directory-answer.js';
-import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
+  RecentMisses,
+  SharedLookUp,
+} from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonLists } from './reason-lists.js';
 

@@ -5,8 +5,14 @@ import { type ClassificationReason, type HttpAnswer, MachineCloudClient } from '
 import type { BridgeSettings } from '#libs/config';
 import { Semaphore } from '#libs/delivery';
 import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
-import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
-import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
+import {
+  Absence,
+  type DirectoryAnswer,
+  isFailure,
+  lookUpFailure,
+  RecentMisses,
+  SharedLookUp,
+} from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonRecords } from './reason-records.js';
 

@@ -3,7 +3,7 @@ import { Clock, realDelayMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { describeFailure } from './directory-answer.js';
+import { describeFailure } from './look-ups.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 
