@@ -11,12 +11,8 @@ import type {
   PartitionAssignment,
 } from '../client/kafka-port.js';
 import { absentTopics, isAbsentTopic } from '../reading/topics.js';
-import {
-  ASK_AGAIN_MS,
-  createGroupConsumer,
-  SESSION_TIMEOUT_MS,
-  UnreadableTopics,
-} from './group-consumer.js';
+import { createGroupConsumer, SESSION_TIMEOUT_MS } from './group-consumer.js';
+import { ASK_AGAIN_MS, UnreadableTopics } from './unreadable-topics.js';
 
 export interface ConsumerCallbacks {
   /** Receives a fetch of one partition, also one of markers, aborted or compacted records alone: without a message. */
