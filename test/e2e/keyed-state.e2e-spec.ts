@@ -1,4 +1,5 @@
 import { loadKafkaSettings } from '#libs/config';
+import { CallSlots } from '#libs/delivery';
 import {
   createKafka,
   ensureTopics,
@@ -22,17 +23,6 @@ interface Counted {
 
 /** The minimum of Kafka. */
 const SEGMENT_BYTES = 1024 * 1024;
-
-/** Nothing here calls the service. */
-const NO_CALLS = {
-  underWay: 0,
-  pauseCalls: () => undefined,
-  resumeCalls: () => undefined,
-  allowWhile: () => undefined,
-  recheckCondition: () => undefined,
-  whenNoCalls: () => Promise.resolve(),
-  cutOffCalls: () => undefined,
-};
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -79,7 +69,8 @@ class Member {
       },
       commitIntervalMs: 100,
       stateTopics: [state],
-      calls: NO_CALLS,
+      // Nothing here calls the service.
+      calls: new CallSlots(1),
       prepare: () =>
         ensureTopics(
           kafka,

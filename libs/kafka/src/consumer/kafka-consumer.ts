@@ -27,18 +27,6 @@ import {
   SupervisedConsumer,
 } from './supervised-consumer.js';
 
-/** The part of {@link CallSlots} that the consumer needs: no call may be in flight while a partition is revoked. */
-type CallsInFlight = Pick<
-  CallSlots,
-  | 'underWay'
-  | 'pauseCalls'
-  | 'resumeCalls'
-  | 'allowWhile'
-  | 'recheckCondition'
-  | 'whenNoCalls'
-  | 'cutOffCalls'
->;
-
 export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
@@ -48,7 +36,7 @@ export interface KafkaConsumerOptions {
   /** Topics that hold the bridge's own state; the group assigns their partitions together with the inputs. */
   stateTopics: readonly KeyedStateTopic[];
   /** Calls for messages, drained before partitions are revoked. */
-  calls: CallsInFlight;
+  calls: CallSlots;
   /** Real milliseconds between the begins of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
   tracing?: Pick<Tracing, 'messageStarts'>;
@@ -282,7 +270,7 @@ export class CallDrain {
   private draining: object | undefined;
 
   constructor(
-    private readonly calls: CallsInFlight,
+    private readonly calls: CallSlots,
     private readonly partitions: Pick<
       AssignedPartitions,
       'pauseAll' | 'resumeAll' | 'commitPending' | 'closeBuffers'
