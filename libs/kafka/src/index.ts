@@ -1,15 +1,16 @@
 /**
  * Kafka for all libs and apps; only this lib imports kafkajs. Folders import only those below them in this list:
  *
- * - `consumer` takes input messages from their fetch to their commit. It owns the membership in the group, the
- *   assigned partitions of input topics and their transactions. A message is *waiting* (fetched), *in flight* (with
- *   its controller), then *finished* in a transaction or *abandoned*. A partition hands messages over once the
- *   progress of earlier owners is read and its state restored; it is *paused* while its buffer is full, and *revoked*
- *   when the group assigns it to another process. Its transactions are *fencing*, *reading progress*, *running*,
- *   *closed* (`partition-transactions.ts`).
+ * - `consumer` takes input messages from their fetch to their end. It owns the membership in the group and the
+ *   assigned partitions of input topics. A message is *waiting* (fetched), *in flight* (with its controller), then
+ *   *finished* in a transaction or *abandoned*. A partition hands messages over once the progress of earlier owners is
+ *   read and its state restored; it is *paused* while its buffer is full, and *revoked* when the group assigns it to
+ *   another process.
  * - `keyed-state` keeps state in compacted topics, one for each kind. A partition is *fencing*, *restoring*, *owned*;
  *   a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
- * - `producer` writes records, idempotently or in transactions. It owns the shape of dead letters.
+ * - `producer` writes records, idempotently or in transactions. Those of messages are committed with the offset of
+ *   their partition, whose transactions are *fencing*, *reading progress*, *running*, *closed*
+ *   (`partition-transactions.ts`). It owns the shape of dead letters.
  * - `reading` reads topics from one end to the other, or follows them. It commits no offsets.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.
  */

@@ -2,11 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import type { FetchControl, FetchedEnds, FetchedRecord } from '../client/kafka-port.js';
-import type { CommittedProgress } from './committed-offsets.js';
+import type { CommittedProgress } from '../producer/committed-offsets.js';
+import type {
+  PartitionTransactions,
+  TransactionListener,
+} from '../producer/partition-transactions.js';
+import type { TransactionEntry } from '../producer/pending-entries.js';
 import { type MessageContext, PartitionMessage } from './inbound-message.js';
 import { PartitionProgress } from './partition-progress.js';
-import type { PartitionTransactions, TransactionListener } from './partition-transactions.js';
-import type { TransactionEntry } from './pending-entries.js';
 
 /** Limits of unfinished messages of a partition. At a limit its fetch is paused. */
 export interface PartitionLimits {

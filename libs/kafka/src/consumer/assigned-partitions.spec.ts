@@ -1,11 +1,11 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
+import type { CommittedProgress } from '../producer/committed-offsets.js';
+import { FinishedAhead } from '../producer/offset-metadata.js';
 import { nextTurn, until } from '../testing/wait.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import type { CommittedProgress } from './committed-offsets.js';
 import type { InboundMessage } from './inbound-message.js';
-import { FinishedAhead } from './offset-metadata.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 
 function recordsUpTo(count: number, first = 0, bytes = 1): FetchedRecord[] {

@@ -1,8 +1,8 @@
 import { leaderNotAvailable } from '#libs/kafkajs-patches';
 import type { KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
+import { parseOffsetMetadata } from '../producer/offset-metadata.js';
 import { committedSpans, requireLeaders } from '../reading/topics.js';
-import { parseOffsetMetadata } from './offset-metadata.js';
 
 export interface GroupDescription {
   /** `Dead` if the group does not exist; only `Empty` and `Dead` groups have no members. */

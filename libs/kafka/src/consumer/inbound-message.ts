@@ -5,10 +5,10 @@ import { backOffMs } from '#libs/delivery';
 import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
 import type { FetchedRecord, Unreadable } from '../client/kafka-port.js';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import type { PartitionTransactions } from '../producer/partition-transactions.js';
+import { TransactionEntry } from '../producer/pending-entries.js';
 import type { InboundRecord } from '../reading/stored-record.js';
 import type { PartitionProgress } from './partition-progress.js';
-import type { PartitionTransactions } from './partition-transactions.js';
-import { TransactionEntry } from './pending-entries.js';
 
 export interface MessageContext {
   tracing?: Pick<Tracing, 'messageStarts'> | undefined;

@@ -9,18 +9,18 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { TopicSpecification } from '../client/ensure-topics.js';
 import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
+import { CommittedOffsets } from '../producer/committed-offsets.js';
+import { CommitInterval, PartitionTransactions } from '../producer/partition-transactions.js';
 import { TopicHealth, type WrittenTopic } from '../producer/write-failures.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import { CommittedOffsets } from './committed-offsets.js';
 import {
   decodeFirst,
   type InboundMessage,
   type MessageHandler,
   type ValueDecoder,
 } from './inbound-message.js';
-import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,
   type ConsumerState,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FinishedAhead } from './offset-metadata.js';
+import { FinishedAhead } from '../producer/offset-metadata.js';
 import { ContiguousOffsets, PartitionProgress } from './partition-progress.js';
 
 /** Ascending offsets with gaps, as compaction and transaction markers leave them. */

@@ -1,13 +1,14 @@
 import type { FetchedRecord } from '../client/kafka-port.js';
-import type { InboundRecord } from '../reading/stored-record.js';
-import type { CommittedProgress } from './committed-offsets.js';
+import type { CommittedProgress } from '../producer/committed-offsets.js';
 import {
   addItem,
   type CommitPosition,
   composeItems,
   type DoneItems,
   FinishedAhead,
-} from './offset-metadata.js';
+} from '../producer/offset-metadata.js';
+import type { CommittableProgress, CommittedEntry } from '../producer/pending-entries.js';
+import type { InboundRecord } from '../reading/stored-record.js';
 
 /** Records handed over are removed in thousands: removing one moves all that wait. */
 const FORGET_AT = 1000;
@@ -17,17 +18,8 @@ const FORGET_AT = 1000;
  */
 const OVERTAKEN_BY = 250;
 
-/** The part of a transaction's entry that changes the progress of its messages. */
-export interface CommittedEntry {
-  readonly offsets: readonly number[];
-  /** Whether it finishes its messages; otherwise `item` of each is done. */
-  readonly isLast: boolean;
-  readonly item?: number | undefined;
-  readonly isDeferral: boolean;
-}
-
 /** Progress of a partition: the records that are fetched, handed over and finished. Pure: no I/O, no callbacks. */
-export class PartitionProgress {
+export class PartitionProgress implements CommittableProgress {
   private readonly offsets = new ContiguousOffsets();
   private items: DoneItems = new Map();
   /** Inherited items belong to another log if delivery begins below this offset. */
@@ -139,7 +131,6 @@ export class PartitionProgress {
     this.deferredBefore = deferredUpTo;
   }
 
-  /** The position to commit with these entries; undefined before anything is handed over. */
   positionAfter(entries: readonly CommittedEntry[] = []): CommitPosition | undefined {
     const finished = new Set<number>();
     const deferred = new Set<number>();

@@ -9,8 +9,8 @@ import {
 } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { createKafka } from '../client/kafka-client.js';
+import { CommittedOffsets } from '../producer/committed-offsets.js';
 import { eventually } from '../testing/wait.js';
-import { CommittedOffsets } from './committed-offsets.js';
 
 const RECORDS = 10;
 

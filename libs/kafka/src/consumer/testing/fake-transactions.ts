@@ -1,9 +1,9 @@
+import type { CommitPosition } from '../../producer/offset-metadata.js';
 import type { RecordRefusedError } from '../../producer/outbound-record.js';
+import type { TransactionListener } from '../../producer/partition-transactions.js';
+import type { TransactionEntry } from '../../producer/pending-entries.js';
 import type { Transactions } from '../assigned-partition.js';
-import type { CommitPosition } from '../offset-metadata.js';
 import type { PartitionProgress } from '../partition-progress.js';
-import type { TransactionListener } from '../partition-transactions.js';
-import type { TransactionEntry } from '../pending-entries.js';
 
 /** Commits entries at once, or on {@link commit}, without Kafka. */
 export class FakeTransactions implements Transactions {

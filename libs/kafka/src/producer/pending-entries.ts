@@ -1,12 +1,11 @@
+import type { CommitPosition } from './offset-metadata.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   mustCompress,
   type OutboundRecord,
   type RecordRefusedError,
-} from '../producer/outbound-record.js';
-import type { CommitPosition } from './offset-metadata.js';
-import type { PartitionProgress } from './partition-progress.js';
+} from './outbound-record.js';
 
 const MAX_ENTRIES = 2000;
 
@@ -53,6 +52,14 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
+/** The part of an entry that changes the progress of its messages. */
+export type CommittedEntry = Pick<TransactionEntry, 'offsets' | 'isLast' | 'item' | 'isDeferral'>;
+
+export interface CommittableProgress {
+  /** The position to commit with these entries; undefined before anything is handed over. */
+  positionAfter(entries?: readonly CommittedEntry[]): CommitPosition | undefined;
+}
+
 /** Time for some hundred transactions, short beside the 40 s after which a write is given up. */
 const YIELD_MS = 10_000;
 
@@ -83,7 +90,7 @@ export class PendingEntries {
   /** Set while the metadata has no room: retried with the next entry or at the end of a back-off (Infinity if none). */
   private blockedUntilMs: number | undefined;
 
-  constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
+  constructor(private readonly progress: CommittableProgress) {}
 
   get isEmpty(): boolean {
     return this.entries.length === 0;

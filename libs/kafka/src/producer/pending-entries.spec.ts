@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import { PartitionProgress } from '../consumer/partition-progress.js';
 import type { CommitPosition } from './offset-metadata.js';
-import { type CommittedEntry, PartitionProgress } from './partition-progress.js';
-import { PendingEntries, TransactionEntry } from './pending-entries.js';
+import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
+import { type CommittedEntry, PendingEntries, TransactionEntry } from './pending-entries.js';
 
 const OUTCOMES = 'outcomes';
 const DEAD_LETTERS = 'dead-letters';

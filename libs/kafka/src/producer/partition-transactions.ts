@@ -4,19 +4,23 @@ import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
+import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,
-} from '../producer/outbound-record.js';
-import { LONG_TRANSACTION_MS, TransactionalWriter } from '../producer/transactional-writer.js';
-import { ConsecutiveFailures, type TopicHealth } from '../producer/write-failures.js';
-import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
-import { formatOffsetMetadata } from './offset-metadata.js';
-import type { PartitionProgress } from './partition-progress.js';
-import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
+} from './outbound-record.js';
+import {
+  type CommittableProgress,
+  PendingEntries,
+  topicsOf,
+  type TransactionEntry,
+} from './pending-entries.js';
+import { LONG_TRANSACTION_MS, TransactionalWriter } from './transactional-writer.js';
+import { ConsecutiveFailures, type TopicHealth } from './write-failures.js';
 
 /** Least wait after the first entry, so that entries that arrive together share a transaction. */
 const LINGER_MS = 10;
@@ -94,7 +98,7 @@ export class PartitionTransactions {
   constructor(
     private readonly topic: string,
     private readonly partition: number,
-    private readonly progress: Pick<PartitionProgress, 'positionAfter'>,
+    private readonly progress: CommittableProgress,
     private readonly options: TransactionOptions,
     private readonly listener: TransactionListener,
   ) {
