@@ -20,29 +20,27 @@ const SUPERSEDED: CommandEnd = {
  * {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where a new command replaces a waiting one, only
  * one of the two remains.
  */
-export class CommandLanes<P> {
-  readonly queue: LaneQueue<Command<P>>;
-
+export class CommandLanes<P> extends LaneQueue<Command<P>> {
   constructor(
     private readonly options: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
     private readonly waiters: CommandWaiters,
   ) {
     const { limits, sizeOf } = options;
-    this.queue = new LaneQueue(limits, sizeOf && (({ payload }) => sizeOf(payload)));
+    super(limits, sizeOf && (({ payload }) => sizeOf(payload)));
   }
 
   enqueueCommand(command: Command<P>): void {
     for (const waiter of command.waiters) this.waiters.addWaiter(waiter);
     if (this.options.precedence === undefined) {
-      this.queue.enqueue(command);
+      this.enqueue(command);
       return;
     }
     const { machineId } = command;
-    this.queue.replaceAll(machineId, this.remaining(this.queue.waitingOf(machineId), command));
+    this.replaceAll(machineId, this.remaining(this.waitingOf(machineId), command));
   }
 
   endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
-    this.queue.releaseMachine(command.machineId, quality);
+    this.releaseMachine(command.machineId, quality);
     this.endWaiters(command, end);
   }
 
@@ -50,14 +48,14 @@ export class CommandLanes<P> {
   returnToLane(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
     this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
-      this.queue.releaseMachine(command.machineId, 'unknown');
+      this.releaseMachine(command.machineId, 'unknown');
       return;
     }
-    this.queue.putBack(command, quality, notBeforeMs);
+    this.putBack(command, quality, notBeforeMs);
     if (this.options.precedence === undefined) return;
     const { machineId } = command;
-    const waiting = this.queue.waitingOf(machineId);
-    this.queue.replaceAll(
+    const waiting = this.waitingOf(machineId);
+    this.replaceAll(
       machineId,
       waiting.reduce<readonly Command<P>[]>((all, each) => this.remaining(all, each), []),
     );
@@ -71,7 +69,7 @@ export class CommandLanes<P> {
 
   /** Drops the waiters of revoked partitions, which belong to another process now; leaves commands under way alone. */
   dropLost(): void {
-    this.queue.removeWaiting((command) => {
+    this.removeWaiting((command) => {
       this.dropLostWaiters(command);
       return command.waiters.length === 0;
     });
@@ -92,7 +90,7 @@ export class CommandLanes<P> {
   private remaining(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];
-    const isCalled = this.queue.isInFlight(newest.machineId);
+    const isCalled = this.isInFlight(newest.machineId);
     const precedence =
       this.options.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
     if (precedence === 'apart') return [...waiting, newest];
