@@ -1,5 +1,6 @@
 import { type Clock, realEpochMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
+import type { DowntimeReason } from '#libs/contracts';
 import {
   NO_TRACING,
   type Span,
@@ -90,14 +91,6 @@ interface ActivityLogQuery {
   machineId: string;
   startTime: number;
   endTime: number;
-}
-
-/** Interface: "Classification setting". Times are epoch seconds; without `endTime` it is open-ended. */
-interface MachineClassification {
-  machineId: string;
-  startTime: number;
-  endTime?: number;
-  reasonId: string;
 }
 
 /** Interface: "Work order assignment"; replaces the list of the machine, in the order given. */
@@ -227,9 +220,9 @@ export class MachineCloudClient {
     return answer.kind === 'data' && answer.data.length === 0 ? { kind: 'noData' } : answer;
   }
 
-  /** Interface: setMachineClassification. */
+  /** Interface: setMachineClassification ("Classification setting"). */
   setMachineClassification(
-    { machineId, startTime, endTime, reasonId }: MachineClassification,
+    { machineId, startTime, endTime, reasonId }: DowntimeReason,
     caller: Caller = NOBODY,
   ): Promise<HttpAnswer<null>> {
     const end = endTime === undefined ? {} : { endTime };
