@@ -3,7 +3,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { DowntimeReason } from '#libs/contracts';
-import type { InboundMessage } from '#libs/kafka';
+import { IdempotentProducer, type InboundMessage } from '#libs/kafka';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { CommandOutcomes, type CommandResult } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
@@ -75,6 +75,8 @@ describe('DowntimeReasons', () => {
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
     bridge.get(FlowControls).markAsRead();
     clock = bridge.get(Clock);
+    // there is no Kafka, which its client would go on trying to reach after the test
+    jest.spyOn(bridge.get(IdempotentProducer), 'sendRecords').mockResolvedValue(new Map());
     jest.spyOn(bridge.get(CommandOutcomes), 'resultRecords').mockImplementation((_, all) => {
       results.push(...all);
       return [];

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
 import { withDeadline } from '#libs/clock';
 import {
   CompressionTypes,
@@ -8,13 +9,14 @@ import {
   type ProducerBatch,
 } from '#libs/kafkajs-patches';
 import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
+import { nextTurn } from '../testing/wait.js';
 import {
   type InputState,
   KeyedStatePartition,
   type TransactedState,
 } from './keyed-state-partition.js';
+import { PackedJson, StoredValues } from './stored-values.js';
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** The client's time-outs are many times as long. */
 const CLOSE_DEADLINE_MS = 4000;
 const NAME = 'machine-bridge.counts.v1';
@@ -68,15 +70,18 @@ describe('a partition of state while Kafka does not answer', () => {
     'is closed without waiting for %s',
     async (what) => {
       let asked = 0;
+      let giveUp: (error: Error) => void = () => undefined;
       const ask = (): Promise<never> => {
         asked += 1;
-        return never;
+        return new Promise((_, reject) => (giveUp = reject));
       };
       const kafka = what === 'a connection' ? kafkaOf(() => ({}), ask) : kafkaOf(ask);
       const partition = partitionOf(kafka);
       partition.startRestoring();
       while (asked === 0) await nextTurn();
       expect(await withDeadline(partition.closePartition(), CLOSE_DEADLINE_MS)).toBe(true);
+      // else its deadline of a minute would keep the worker of the tests from ending
+      giveUp(new Error('the test is over'));
     },
   );
 
@@ -321,5 +326,80 @@ describe('a partition of state whose writes Kafka refuses', () => {
     expect(owned.get('a')).toBe(2);
     expect(owned.put('a', null)).toMatchObject({ key: 'a', value: null });
     expect([owned.get('a'), [...owned.keys()]]).toEqual([undefined, []]);
+  });
+});
+
+describe('PackedJson', () => {
+  const again = (packed: PackedJson, text: string): unknown => packed.unpack(packed.pack(text));
+
+  it('returns any JSON as it was', () => {
+    const packed = new PackedJson();
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const value: unknown = JSON.parse(text);
+        expect(JSON.stringify(again(packed, text))).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+
+  it('returns objects used as maps, however many keys they have had', () => {
+    const packed = new PackedJson();
+    for (let number = 0; number < 1000; number += 1) {
+      const value = { byMachine: { [`M-${number}`]: [1, { a: number }] }, last: [number] };
+      expect(again(packed, JSON.stringify(value))).toEqual(value);
+    }
+  });
+
+  it.each([
+    '{"__proto__":1,"a":2}',
+    '{"constructor":1}',
+    '{"2":"b","1":"a"}',
+    '[[-1],[0],[]]',
+    '0',
+  ])('is not misled by %s', (text) => {
+    expect(JSON.stringify(again(new PackedJson(), text))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it('takes less than half for similar values', () => {
+    const period = { state: 'OFF', startTime: 1763680000, previousState: null, revision: 0 };
+    const text = JSON.stringify({ displayName: 'Lathe', periods: [period, period], replaced: [] });
+    expect(new PackedJson().pack(text).length).toBeLessThan(text.length / 2);
+  });
+
+  it('accepts only JSON', () => {
+    expect(() => new PackedJson().pack('{"n":')).toThrow(SyntaxError);
+  });
+});
+
+describe.each([
+  ['as they are stored', false],
+  ['without the names of fields', true],
+])('StoredValues, %s', (_, isPacked) => {
+  let values: StoredValues<number>;
+
+  beforeEach(() => {
+    const texts = new Map([
+      ['M-1', '1'],
+      ['M-2', '"two"'],
+      ['M-3', '{"n":'],
+    ]);
+    const parse = (json: unknown) => (typeof json === 'number' ? json : undefined);
+    values = new StoredValues(texts, parse, isPacked);
+  });
+
+  it('reads stored values, and treats unreadable ones as absent', () => {
+    expect(values.get('M-1')).toBe(1);
+    expect(['M-2', 'M-3', 'M-4'].map((key) => values.get(key))).toEqual(Array(3).fill(undefined));
+    expect([...values.entries()]).toEqual([['M-1', 1]]);
+  });
+
+  it('lists the keys without parsing values', () => {
+    expect([...values.keys()]).toEqual(['M-1', 'M-2', 'M-3']);
+  });
+
+  it('stores new values, and deletes them', () => {
+    values.put('M-2', '2');
+    values.put('M-1', null);
+    expect([...values.entries()]).toEqual([['M-2', 2]]);
   });
 });
