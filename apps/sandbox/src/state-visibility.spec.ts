@@ -1,6 +1,13 @@
 import { NOW, type RunningSandbox, runSandbox, SHIFT_END } from './testing/running-sandbox.js';
 
 const MACHINE = 'M-001';
+const OPTIONS = {
+  durationJitter: false,
+  tokenLifetimeSeconds: null,
+  clipActivityLog: true,
+  clockOffsetSeconds: 0,
+  dateHeader: true,
+};
 
 interface State {
   machineState: string;
@@ -10,10 +17,16 @@ interface State {
 
 describe('states and classifications as time passes', () => {
   let sandbox: RunningSandbox;
-  beforeEach(async () => {
+  beforeAll(async () => {
     sandbox = await runSandbox();
   });
-  afterEach(() => sandbox.close());
+  afterAll(() => sandbox.close());
+  afterEach(async () => {
+    sandbox.clock.set(NOW);
+    await sandbox.control('DELETE', 'faults');
+    await sandbox.control('PUT', 'options', OPTIONS);
+    await force({ state: null, from: 0 });
+  });
 
   const force = (body: object) => sandbox.control('POST', `machines/${MACHINE}/state`, body);
   const stateNow = async () =>
@@ -27,6 +40,14 @@ describe('states and classifications as time passes', () => {
     sandbox.service('POST', 'machineClassification', {
       body: { machineId: MACHINE, reasonId: '22', ...body },
     });
+
+  // the first one: classifications are numbered from 1
+  it('apply an open-ended classification to the end of the current shift', async () => {
+    await classify({ startTime: NOW - 60 });
+    expect((await report()).classifications).toEqual([
+      { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
+    ]);
+  });
 
   it('become visible 1 to 2 minutes after their minute began, with a duration up to the latest update', async () => {
     await force({ state: 'OFF', from: NOW - 3600 });
@@ -93,13 +114,8 @@ describe('states and classifications as time passes', () => {
     expect((await log()).json).toEqual([
       { startTime: NOW - 3600, endTime: NOW - 1800, machineState: 'IDLE', durationInMinutes: 30 },
     ]);
-    expect((await sandbox.control('GET', 'options')).json).toEqual({
-      durationJitter: false,
-      tokenLifetimeSeconds: null,
-      clipActivityLog: false,
-      clockOffsetSeconds: 0,
-      dateHeader: true,
-    });
+    const options = { ...OPTIONS, clipActivityLog: false };
+    expect((await sandbox.control('GET', 'options')).json).toEqual(options);
   });
 
   describe('with a service that is behind', () => {
@@ -208,12 +224,5 @@ describe('states and classifications as time passes', () => {
       const { headers } = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
       expect(headers.get('date')).toBeNull();
     });
-  });
-
-  it('apply an open-ended classification to the end of the current shift', async () => {
-    await classify({ startTime: NOW - 60 });
-    expect((await report()).classifications).toEqual([
-      { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
-    ]);
   });
 });

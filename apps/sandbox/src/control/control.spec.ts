@@ -1,9 +1,9 @@
+import { realDelayMs } from '#libs/clock';
 import { NOW, type RunningSandbox, runSandbox } from '../testing/running-sandbox.js';
 import { type Call, CallLog, machineIdsOf } from './call-log.js';
 import type { Fault } from './fault-board.js';
 
 const HTML = 'text/html; charset=utf-8';
-const ALWAYS_IDLE = [{ startTime: NOW - 86_400, state: 'IDLE' }];
 const INFO = ['GET', 'mahcineInfo'] as const;
 const refusal = (why: string) => ({
   statusCode: 400,
@@ -20,10 +20,14 @@ const CALL: Omit<Call, 'sequence'> = {
 
 describe('the control API', () => {
   let sandbox: RunningSandbox;
-  beforeEach(async () => {
+  beforeAll(async () => {
     sandbox = await runSandbox();
   });
-  afterEach(() => sandbox.close());
+  afterAll(() => sandbox.close());
+  afterEach(async () => {
+    await sandbox.control('DELETE', 'faults');
+    await sandbox.control('DELETE', 'calls');
+  });
 
   const place = async (fault: object) => {
     const answer = await sandbox.control('POST', 'faults', fault);
@@ -113,18 +117,12 @@ describe('the control API', () => {
 
     it.each([
       [{ factoryId: 'F-2' }, [200, 500, 500]],
-      [{ machineIds: ['M-001', 'M-004'] }, [500, 200, 500]],
-      [{ factoryId: 'F-2', machineIds: ['M-001', 'M-004'] }, [200, 200, 500]],
+      [{ machineIds: ['M-001', 'M-008'] }, [500, 200, 500]],
+      [{ factoryId: 'F-2', machineIds: ['M-001', 'M-008'] }, [200, 200, 500]],
     ])('befalls the part of the fleet that %j names', async (part, expected) => {
-      const script = [
-        ['M-001', 'F-1'],
-        ['M-003', 'F-2'],
-        ['M-004', 'F-2'],
-      ].map(([machineId, factoryId]) => ({ machineId, factoryId, periods: ALWAYS_IDLE }));
-      await sandbox.control('POST', 'timeline', { machines: script });
       await place({ operation: '*', status: 500, ...part });
       const statuses = [];
-      for (const { machineId } of script) {
+      for (const machineId of ['M-001', 'M-007', 'M-008']) {
         statuses.push((await sandbox.service('GET', `machineState?machineId=${machineId}`)).status);
       }
       expect(statuses).toEqual(expected);
@@ -177,9 +175,9 @@ describe('the control API', () => {
     it.each([
       ['drop', { drop: true }],
       ['hang', { hang: true }],
-    ])('carries the call out before a late %s', async (_, effect) => {
+    ])('carries the call out before a late %s', async (how, effect) => {
       await place({ operation: 'setWorkOrderList', afterApplying: true, count: 1, ...effect });
-      const body = { machines: [{ machineId: 'M-001', workingOrders: ['applied'] }] };
+      const body = { machines: [{ machineId: 'M-001', workingOrders: [how] }] };
       const caller = new AbortController();
       const call = sandbox.service('PUT', 'workOrderList', { body, signal: caller.signal });
       const failed = expect(call).rejects.toThrow();
@@ -187,7 +185,7 @@ describe('the control API', () => {
       do {
         const { json } = await sandbox.control('GET', 'machines/M-001');
         orders = (json as { workingOrders: unknown }).workingOrders;
-      } while (JSON.stringify(orders) !== '["applied"]');
+      } while (JSON.stringify(orders) !== JSON.stringify([how]));
       caller.abort();
       await failed;
     });
@@ -237,6 +235,11 @@ describe('the control API', () => {
   });
 
   describe('the log of calls', () => {
+    beforeEach(async () => {
+      await sandbox.close();
+      sandbox = await runSandbox();
+    });
+
     it('has operation, machines, body, status and times of each call', async () => {
       const body = { machineId: 'M-001', startTime: NOW + 1, reasonId: '22' };
       await sandbox.service('POST', 'machineClassification', { body });
@@ -308,7 +311,10 @@ describe('the control API', () => {
       caller.abort();
       await failed;
       let log: Call[] = [];
-      while (log[2]?.carriedOutAtMs == null) log = await calls();
+      while (log[2]?.carriedOutAtMs == null) {
+        await realDelayMs(20);
+        log = await calls();
+      }
       const [replaced, dropped, abandoned] = log;
       expect(replaced).toMatchObject({ status: 200, carriedOutAtMs: null });
       expect(dropped!.status).toBeNull();
