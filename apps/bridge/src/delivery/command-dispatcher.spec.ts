@@ -232,22 +232,6 @@ describe('CommandDispatcher', () => {
       },
     );
 
-    it('calls for a machine that becomes ready between two readings of the clock', async () => {
-      const now = performance.now.bind(performance);
-      let looks = 0;
-      // Time passes while the dispatcher decides: one of these back-offs ends between two readings.
-      jest.spyOn(performance, 'now').mockImplementation(() => now() + (looks += 1) * 0.7);
-      const flow = new Flow({});
-      for (let step = 1; step <= 40; step += 1) {
-        jest.spyOn(Math, 'random').mockReturnValue(step * 0.002_5);
-        const answers = [applied, away];
-        flow.service = () => answers.pop();
-        const delivered = flow.submit(`${'m'.repeat(step)}1`);
-        for (let wait = 0; wait < 60; wait += 1) await pass(1);
-        expect(delivered.ends).toEqual(['finished']);
-      }
-    });
-
     it('calls until the service has taken the command', async () => {
       const answers = [away, noRight, away];
       flow.service = () => answers.shift() ?? applied;
@@ -387,7 +371,7 @@ describe('CommandDispatcher', () => {
 
         it('does not count look-ups as calls, neither in outcomes nor in the back-off', async () => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
-          flow = new Flow({ deferredAfterMs: 1000 });
+          flow = new Flow({ ...options, deferredAfterMs: 1000 });
           let asked = 0;
           flow.admit = () => answer((asked += 1) < 5 ? noInfo : GO);
           const calledMs: number[] = [];
@@ -626,6 +610,21 @@ describe('CommandDispatcher', () => {
 
     beforeEach(() => {
       flow = new Flow(SINGLE_CALLS);
+    });
+
+    it('calls for a machine that becomes ready between two readings of the clock', async () => {
+      const now = performance.now.bind(performance);
+      let looks = 0;
+      // Time passes while the dispatcher decides: one of these back-offs ends between two readings.
+      jest.spyOn(performance, 'now').mockImplementation(() => now() + (looks += 1) * 0.7);
+      for (let step = 1; step <= 40; step += 1) {
+        jest.spyOn(Math, 'random').mockReturnValue(step * 0.002_5);
+        const answers = [applied, away];
+        flow.service = () => answers.pop();
+        const delivered = flow.submit(`${'m'.repeat(step)}1`);
+        for (let wait = 0; wait < 60; wait += 1) await pass(1);
+        expect(delivered.ends).toEqual(['finished']);
+      }
     });
 
     it("sends all of a machine's commands in order, whatever their results", async () => {

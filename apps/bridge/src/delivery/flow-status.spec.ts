@@ -146,6 +146,7 @@ class Flow {
   /** For each call under way, whether it is a probe, and when it began. */
   readonly underWay: { isProbe: boolean; startedMs: number }[] = [];
   readonly breaker: Breaker;
+  readonly violations: string[] = [];
   /** When a call was last admitted or the breaker opened; undefined if another may follow at once. */
   private lastMs: number | undefined;
 
@@ -160,11 +161,11 @@ class Flow {
   call(): boolean {
     if (!this.breaker.admitsCallAt(this.nowMs)) return false;
     if (this.isOpen && this.lastMs !== undefined) {
-      expect(this.nowMs - this.lastMs).toBeGreaterThanOrEqual(LEAST_WAIT_MS);
+      this.check(this.nowMs - this.lastMs >= LEAST_WAIT_MS, 'a call too soon');
     }
     this.lastMs = this.nowMs;
     this.underWay.push({ isProbe: this.breaker.beginCall(), startedMs: this.nowMs });
-    expect(this.breaker.admitsCallAt(this.nowMs)).toBe(!this.isOpen);
+    this.check(this.breaker.admitsCallAt(this.nowMs) !== this.isOpen, 'two probes at a time');
     return true;
   }
 
@@ -174,6 +175,10 @@ class Flow {
     else this.end(step);
   }
 
+  private check(isSo: boolean, violation: string): void {
+    if (!isSo) this.violations.push(violation);
+  }
+
   private end(step: Exclude<Step, { kind: 'wait' }>): void {
     const wasOpen = this.isOpen;
     const ended = this.underWay.shift();
@@ -181,11 +186,13 @@ class Flow {
     const { isProbe, startedMs } = ended;
     if (step.kind === 'fails') {
       const failure = { ...step.failure, isProbe };
-      expect(this.breaker.recordFailure(failure, this.nowMs)).toBe(!wasOpen && this.isOpen);
+      const opened = this.breaker.recordFailure(failure, this.nowMs);
+      this.check(opened === (!wasOpen && this.isOpen), 'an opening that is not returned');
       if (!wasOpen) this.lastMs = this.nowMs;
     } else if (step.kind === 'goes well') {
-      expect(this.breaker.recordSuccess(startedMs)).toBe(wasOpen && !this.isOpen);
-      if (isProbe) expect(this.isOpen).toBe(false);
+      const closed = this.breaker.recordSuccess(startedMs);
+      this.check(closed === (wasOpen && !this.isOpen), 'a closing that is not returned');
+      this.check(!isProbe || !this.isOpen, 'open after a probe that went well');
     } else if (isProbe) {
       this.breaker.voidProbe();
       this.lastMs = undefined;
@@ -315,7 +322,7 @@ describe('Breaker', () => {
         flow.nowMs = Math.max(flow.nowMs, dueMs);
         expect(flow.call()).toBe(true);
         flow.take({ kind: 'goes well' });
-        expect(flow.isOpen).toBe(false);
+        expect([flow.isOpen, flow.violations]).toEqual([false, []]);
       }),
     );
   });
@@ -325,14 +332,16 @@ describe('Breaker', () => {
     fc.assert(
       fc.property(gaps, (rounds) => {
         const breaker = new Breaker();
+        const changes: boolean[] = [];
         let nowMs = 0;
         for (const [failures, gapMs] of rounds) {
           for (let count = 0; count <= failures; count += 1) {
             nowMs += gapMs / (failures + 1);
-            expect(breaker.recordFailure(failureOf('broken'), nowMs)).toBe(false);
+            changes.push(breaker.recordFailure(failureOf('broken'), nowMs));
           }
-          expect(breaker.recordSuccess()).toBe(false);
+          changes.push(breaker.recordSuccess());
         }
+        expect(changes).not.toContain(true);
       }),
     );
   });

@@ -292,16 +292,18 @@ describe('MachineDirectory', () => {
   });
 
   it('keeps the reasons of twenty thousand machines, whatever was read since', async () => {
-    const read = jest
-      .spyOn(client, 'getClassificationReasons')
-      .mockResolvedValue({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
+    let reads = 0;
+    client.getClassificationReasons = () => {
+      reads += 1;
+      return Promise.resolve({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
+    };
     const machineIds = Array.from({ length: 20_000 }, (_, index) => `M-${index}`);
     const checkAll = () =>
       Promise.all(machineIds.map((id) => reasons.checkReason(id, '22', never)));
     expect(new Set(await checkAll())).toEqual(new Set(['known']));
     expect(machineIds.every((id) => reasons.hasReason(id, '22'))).toBe(true);
     await checkAll();
-    expect(read).toHaveBeenCalledTimes(machineIds.length);
+    expect(reads).toBe(machineIds.length);
   });
 
   it('does not read the reasons of a machine for a caller that gave up before its turn', async () => {

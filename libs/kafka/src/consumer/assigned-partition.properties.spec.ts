@@ -184,9 +184,14 @@ class Partition {
   }
 
   private check(): void {
-    expect(this.committable ?? 0).toBeLessThanOrEqual(this.lowestUnfinished);
-    expect(this.queue.progress.size).toBeLessThan(LIMITS.maxUnfinished + LARGEST_FETCH);
-    if (this.queue.progress.size === 0) expect(this.isPaused).toBe(false);
+    const { committable = 0, lowestUnfinished, isPaused } = this;
+    const { size } = this.queue.progress;
+    const isRight =
+      committable <= lowestUnfinished &&
+      size < LIMITS.maxUnfinished + LARGEST_FETCH &&
+      !(size === 0 && isPaused);
+    if (isRight) return;
+    throw new Error(JSON.stringify({ committable, lowestUnfinished, size, isPaused }));
   }
 
   /** Whatever the state: once the messages end, the partition reaches its end. */
