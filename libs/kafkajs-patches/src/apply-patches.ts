@@ -21,6 +21,7 @@ import {
   withoutIdleTimers,
   withSessions,
   withSilentBrokersLeft,
+  withSteadyThrottle,
   withTimeForLarge,
 } from './fixes/network.js';
 import { produceRequest } from './speed/produce-request.js';
@@ -52,7 +53,12 @@ export function applyPatches(): void {
   }));
   patchModule(`${PROTOCOL}/produce/index.js`, withTimeForLarge);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
-  patchModule(`${NETWORK}/requestQueue/index.js`, withoutIdleTimers, withGreetingsInTime);
+  patchModule(
+    `${NETWORK}/requestQueue/index.js`,
+    withoutIdleTimers,
+    withGreetingsInTime,
+    withSteadyThrottle,
+  );
   patchModule(`${NETWORK}/connection.js`, withSessions, openedInTurn);
   patchModule(`${NETWORK}/socketFactory.js`, unreferencedOnce);
   patchModule('kafkajs/src/broker/index.js', withSilentBrokersLeft);

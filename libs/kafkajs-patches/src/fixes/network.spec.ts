@@ -11,6 +11,7 @@ import {
   unreferencedOnce,
   withoutIdleTimers,
   withSessions,
+  withSteadyThrottle,
   withTimeForLarge,
 } from './network.js';
 
@@ -18,7 +19,8 @@ const require = createRequire(import.meta.url);
 const QueueOfKafkajs = require('kafkajs/src/network/requestQueue/index.js') as RequestQueueClass;
 
 interface Queue {
-  throttledUntil: number;
+  maybeThrottle(throttleMs: number): void;
+  checkPendingRequests(): void;
   push(request: object): void;
   fulfillRequest(answer: object): void;
 }
@@ -64,11 +66,32 @@ describe("a broker's queue of requests", () => {
 
   it('has a timer for throttled requests', () => {
     const queue = queueOf(withoutIdleTimers(QueueOfKafkajs));
-    queue.throttledUntil = Date.now() + 5000;
+    queue.maybeThrottle(5000);
     queue.push(request(1));
     expect(sent).toEqual([]);
     expect(timersMs).toHaveLength(1);
   });
+
+  it.each([-3_600_000, 0, 3_600_000])(
+    'is throttled for as long as the broker asks for, though the clock is set by %i ms',
+    (shiftMs) => {
+      const Queue = withSteadyThrottle(QueueOfKafkajs);
+      const queue = queueOf(Queue as unknown as RequestQueueClass);
+      let [wallMs, monotonicMs] = [1_763_680_000_000, 1000];
+      jest.spyOn(Date, 'now').mockImplementation(() => wallMs);
+      jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
+      queue.push(request(1));
+      queue.fulfillRequest(answer(1));
+      queue.maybeThrottle(5000);
+      wallMs += shiftMs;
+      queue.push(request(2));
+      expect(sent).toEqual([1]);
+      wallMs += 5000;
+      monotonicMs += 5000;
+      queue.checkPendingRequests();
+      expect(sent).toEqual([1, 2]);
+    },
+  );
 });
 
 const factoryOfKafkajs = require('kafkajs/src/network/socketFactory.js') as CreateSocketFactory;

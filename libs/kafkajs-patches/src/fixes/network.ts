@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { createRequire } from 'node:module';
-import { afterRealMs } from '#libs/clock';
+import { afterRealMs, realEpochMs, realNowMs } from '#libs/clock';
 import { Semaphore } from '#libs/delivery';
 
 const require = createRequire(import.meta.url);
@@ -17,6 +17,27 @@ export function withoutIdleTimers(Base: RequestQueueClass): RequestQueueClass {
   return class RequestQueue extends Base {
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length > 0) super.scheduleCheckPendingRequests();
+    }
+  };
+}
+
+/** A queue of requests, which sends none until its `throttledUntil`, epoch milliseconds. */
+export type ThrottledQueueClass = new (options: never) => object;
+
+/**
+ * Keeps the end of a pause that a broker asked for by the monotonic clock. After the wall clock was set back, kafkajs
+ * takes the end of any earlier pause for a coming one, and sends nothing on the connection until the clock is as late.
+ */
+export function withSteadyThrottle(Base: ThrottledQueueClass): ThrottledQueueClass {
+  return class RequestQueue extends Base {
+    private throttledUntilMs = -Infinity;
+
+    get throttledUntil(): number {
+      return realEpochMs() + this.throttledUntilMs - realNowMs();
+    }
+
+    set throttledUntil(epochMs: number) {
+      this.throttledUntilMs = realNowMs() + epochMs - realEpochMs();
     }
   };
 }
