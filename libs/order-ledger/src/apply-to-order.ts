@@ -75,10 +75,8 @@ export function applyToOrder(
     // A change concerns the machines of the whole order.
     const isSnapshot = message.kind === 'snapshot';
     const order = met.kind === 'superseded' ? met.known : met.order;
-    const { machines, unmapped, sharing } = placeOrder(
-      isSnapshot ? message.order : order,
-      machineOf,
-    );
+    const placed = isSnapshot ? message.order : order;
+    const { machines, sharing } = placeOrder(placed, machineOf);
     if (met.kind === 'superseded') {
       older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
       for (const machineId of machines.keys()) superseded.add(machineId);
@@ -86,6 +84,7 @@ export function applyToOrder(
     }
     isTakenIn = true;
     // A whole order was mapped when it was read, but the map may have changed since.
+    const unmapped = unmappedOperations(placed, machineOf);
     if (unmapped.length > 0 && !(isSnapshot && wasUnmapped)) {
       rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped), unmapped });
     }
@@ -179,22 +178,16 @@ export type MachineOf = (operation: OrderOperation) => string | undefined;
 interface PlacedOrder {
   /** The operations that belong on the list of each machine that the order names; may be empty. */
   machines: ReadonlyMap<string, readonly AssignedOperation[]>;
-  /** Operations that should be on a list but have no machine. */
-  unmapped: readonly OrderOperation[];
   /** Two operations of each machine that has several, because of which the entries there include operation ids. */
   sharing: readonly OrderOperation[];
 }
 
-export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
+function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
   const isOver = isFinished(order);
   const named = new Map<string, OrderOperation[]>();
-  const unmapped: OrderOperation[] = [];
   for (const operation of order.operations) {
     const machineId = machineOf(operation);
-    if (machineId === undefined) {
-      if (!isOver && LISTED.has(operation.status)) unmapped.push(operation);
-      continue;
-    }
+    if (machineId === undefined) continue;
     const others = named.get(machineId);
     if (others === undefined) named.set(machineId, [operation]);
     else others.push(operation);
@@ -215,7 +208,15 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
       assigned.push(operation);
     }
   }
-  return { machines, unmapped, sharing };
+  return { machines, sharing };
+}
+
+/** Operations that should be on a list but have no machine. */
+export function unmappedOperations(order: OrderSnapshot, machineOf: MachineOf): OrderOperation[] {
+  const unmapped = order.operations.filter(
+    (operation) => LISTED.has(operation.status) && machineOf(operation) === undefined,
+  );
+  return unmapped.length > 0 && isFinished(order) ? [] : unmapped;
 }
 
 const PLACES_NAMED = 5;

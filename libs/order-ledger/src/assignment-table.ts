@@ -72,9 +72,9 @@ export class AssignmentTable<R = void> {
     orderId: string,
     operations: readonly AssignedOperation[],
   ): { before: readonly AssignedOperation[]; record: R } | undefined {
-    const before = this.operationsOf(machineId, orderId);
-    if (before.length === 0 && operations.length === 0) return undefined;
     const key = assignmentKey(machineId, orderId);
+    const before = this.store.get(key) ?? [];
+    if (before.length === 0 && operations.length === 0) return undefined;
     const record = this.store.put(key, operations.length > 0 ? operations : null);
     const machine = this.machineOf(machineId, []);
     const { sorted, orderIds } = machine;

@@ -1,7 +1,7 @@
 /**
  * The rules of the order ledger, pure: how a message changes an order ({@link applyOrderMessage}), which version of an
- * order counts ({@link applyToOrder}), on which machines its operations are ({@link placeOrder}), how a machine's list
- * is sorted ({@link AssignmentTable}), and how orders and assignments are stored.
+ * order counts and on which machines its operations are ({@link applyToOrder}), how a machine's list is sorted
+ * ({@link AssignmentTable}), and how orders and assignments are stored.
  */
 export { applyOrderMessage } from './apply-order-message.js';
 export {
@@ -24,6 +24,6 @@ export {
   applyToOrder,
   type MachineOf,
   type OrderFinding,
-  placeOrder,
   rejectUnmapped,
+  unmappedOperations,
 } from './apply-to-order.js';

@@ -6,9 +6,9 @@ import {
   AssignmentTable,
   type KnownOrder,
   type MachineOf,
-  placeOrder,
   rejectUnmapped,
   applyToOrder,
+  unmappedOperations,
 } from '#libs/order-ledger';
 
 export interface PreviewedDocument {
@@ -71,7 +71,7 @@ export class OrderPreview {
   /** The rejections that the bridge makes when it reads the document. */
   private unmappedOf({ kind, order }: OrderMessage): Rejection[] {
     if (kind === 'change') return [];
-    const { unmapped } = placeOrder(order, this.machineOf);
+    const unmapped = unmappedOperations(order, this.machineOf);
     return unmapped.length === 0 ? [] : [rejectUnmapped(order.orderId, unmapped)];
   }
 

@@ -96,10 +96,8 @@ export const MAX_RECORD_BYTES = 48 * MIB;
 /** Rough size of headers and framing: the limit that uses it has room to spare. */
 const OVERHEAD_BYTES = 512;
 
-export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): number {
-  const size = (part: Buffer | string | null): number =>
-    part === null ? 0 : Buffer.byteLength(part);
-  return size(record.key) + size(record.value) + OVERHEAD_BYTES;
+export function byteLength({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): number {
+  return Buffer.byteLength(key ?? '') + Buffer.byteLength(value ?? '') + OVERHEAD_BYTES;
 }
 
 /** Splits the records, in order, into batches of at most `maxBytes` or one record. */

@@ -22,7 +22,6 @@ import {
 import {
   CommandOutcomes,
   type CommandResult,
-  type InboundTarget,
   MessageResults,
   notHandled,
   notStored,
@@ -119,20 +118,18 @@ export class OrderLedger {
       return;
     }
     const { machineId, orderId, operations, isAnswered = false } = change;
-    const target = { ...this.queues.outcomeTarget(message, change), hasOutcome: isAnswered };
+    const target = this.queues.outcomeTarget(message, change);
     const changed = table.assign(machineId, orderId, operations);
-    const remembering: InboundTarget = {
-      ...target,
-      records: changed === undefined ? ending : [changed.record, ...ending],
-      whenRefused: (refusal) => {
-        const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
-        if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
-        const faults = [notStored(refusal, machineId)];
-        return [...this.outcomes.resultRecords(target, faults), ...ending];
-      },
+    target.hasOutcome = isAnswered;
+    target.records = changed === undefined ? ending : [changed.record, ...ending];
+    target.whenRefused = (refusal) => {
+      const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
+      if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
+      const faults = [notStored(refusal, machineId)];
+      return this.outcomes.resultRecords({ ...target, records: ending }, faults);
     };
     const recordsOf = operations.length > 0 ? this.outcomes.resultRecords : this.recordsOfLeft;
-    const results = new MessageResults(remembering, 1, [], recordsOf);
+    const results = new MessageResults(target, 1, [], recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
     this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, results);
   };
@@ -143,7 +140,8 @@ export class OrderLedger {
     orders: PartitionOrders,
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
-    const target = this.queues.outcomeTarget(message, relayed);
+    const outcomesOf = (results: readonly CommandResult[]): readonly OutboundRecord[] =>
+      this.outcomes.resultRecords(this.queues.outcomeTarget(message, relayed), results);
     const { orderId, gone, messages, refused, wasUnmapped } = relayed;
     const position = positionOf(relayed);
     const before = orders.state.get(orderId);
@@ -157,7 +155,7 @@ export class OrderLedger {
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
         const results = relayed.isAnswered === true ? [] : [result];
-        return { records: this.outcomes.resultRecords(target, results), undo };
+        return { records: outcomesOf(results), undo };
       }
       const { latestSeconds } = this;
       // An absence is dated by the bridge's clock, and the known order by a clock that may be ahead of it.
@@ -180,13 +178,13 @@ export class OrderLedger {
         else
           for (const oldest of finished.addLatest(orderId)) records.push(state.put(oldest, null));
       }
-      if (results.length > 0) records.push(...this.outcomes.resultRecords(target, results));
+      if (results.length > 0) records.push(...outcomesOf(results));
       return { records, undo };
     } catch (error) {
       // A bug of the bridge that this order brings out.
       const { partition, offset } = message;
       this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
-      return { records: this.outcomes.resultRecords(target, [notHandled()]), undo };
+      return { records: outcomesOf([notHandled()]), undo };
     }
   }
 

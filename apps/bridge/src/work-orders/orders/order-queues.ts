@@ -278,7 +278,10 @@ export class OrderQueues implements OnModuleDestroy {
     { orderId, source, trace = message.span.context }: QueuedOrder,
   ): InboundTarget {
     return {
-      ...{ message, source, orderId, trace },
+      message,
+      source,
+      orderId,
+      trace,
       refusal: (found) => {
         const faults = found.map((fault) => ({ ...fault, orderId }));
         const refusal = { orderId, source, faults, trace };

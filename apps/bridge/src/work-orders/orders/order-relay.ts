@@ -16,7 +16,7 @@ import {
   type ThinEvent,
 } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
-import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
+import { rejectUnmapped, unmappedOperations } from '#libs/order-ledger';
 import {
   CommandOutcomes,
   type CommandResult,
@@ -223,7 +223,7 @@ export class OrderRelay {
     for (const each of messages) {
       // Only the ledger knows the machines of a change.
       if (each.kind === 'change') continue;
-      const { unmapped } = placeOrder(each.order, this.equipment.machineOf);
+      const unmapped = unmappedOperations(each.order, this.equipment.machineOf);
       if (unmapped.length === 0) continue;
       for (const operation of unmapped) this.unmapped.addPlace(orderId, operation);
       faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
