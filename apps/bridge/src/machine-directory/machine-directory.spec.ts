@@ -291,13 +291,13 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('keeps the reasons of twenty thousand machines, whatever was read since', async () => {
+  it('keeps the reasons of more machines than it has look-ups of, whatever was read since', async () => {
     let reads = 0;
     client.getClassificationReasons = () => {
       reads += 1;
       return Promise.resolve({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
     };
-    const machineIds = Array.from({ length: 20_000 }, (_, index) => `M-${index}`);
+    const machineIds = Array.from({ length: 11_000 }, (_, index) => `M-${index}`);
     const checkAll = () =>
       Promise.all(machineIds.map((id) => reasons.checkReason(id, '22', never)));
     expect(new Set(await checkAll())).toEqual(new Set(['known']));
