@@ -11,6 +11,7 @@ import {
   withSteadyHeartbeats,
 } from './fixes/consumer.js';
 import { withBatchesOfAnySize } from './fixes/decode-messages.js';
+import { withMemberIds } from './fixes/leave-group.js';
 import { withLeaderless, withOffsetsOfLed, withSoonLeaders } from './fixes/leaders.js';
 import {
   asksForNoTopic,
@@ -61,7 +62,7 @@ export function applyPatches(): void {
   );
   patchModule(`${NETWORK}/connection.js`, withSessions, openedInTurn);
   patchModule(`${NETWORK}/socketFactory.js`, unreferencedOnce);
-  patchModule('kafkajs/src/broker/index.js', withSilentBrokersLeft);
+  patchModule('kafkajs/src/broker/index.js', withMemberIds, withSilentBrokersLeft);
   patchModule(`${CONSUMER}/offsetManager/index.js`, withoutDefaultCommits, withStableBegin);
   patchModule(
     `${CONSUMER}/consumerGroup.js`,

@@ -45,6 +45,7 @@ export type * from 'kafkajs';
 export { type FetchedRecord, fetchedRecords, type Unreadable } from './fixes/fetched-record.js';
 export { readEndsUncommitted, readStableOffsets } from './fixes/admin.js';
 export { withoutGroup } from './fixes/consumer.js';
+export { leaveGroup } from './fixes/leave-group.js';
 export { isLeaderless, leaderNotAvailable, limitOffsetWait } from './fixes/leaders.js';
 export { unsentBatches } from './fixes/send-messages.js';
 export { batchUnpacker } from './fixes/unpack-batch.js';

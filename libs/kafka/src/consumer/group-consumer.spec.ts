@@ -118,6 +118,10 @@ describe('guardBrokers', () => {
   let log: string[];
   let cluster: { findBroker: () => Promise<typeof coordinator> };
   const coordinator = {
+    joinGroup: (asked: { memberId: string; onMemberId?: (memberId: string) => void }) => {
+      if (asked.memberId === '') asked.onMemberId?.('new');
+      return Promise.resolve();
+    },
     leaveGroup: ({ memberId }: { memberId: string }) =>
       Promise.resolve(log.push(`${memberId} leaves`)),
     syncGroup: (asked: { generationId: number }) =>
@@ -140,6 +144,7 @@ describe('guardBrokers', () => {
         log.push('drains');
         return Promise.resolve();
       },
+      joinsAs: (memberId) => log.push(`joins as ${memberId}`),
       beforeSync: (generation) => log.push(`joined ${generation}`),
     });
     // kafkajs looks up the coordinator before each join, and gets the same one.
@@ -150,6 +155,13 @@ describe('guardBrokers', () => {
     const found = await cluster.findBroker();
     await found.leaveGroup({ memberId: 'A' });
     expect(log).toEqual(['drains', 'A leaves']);
+  });
+
+  it('reports as which member a consumer asks to join', async () => {
+    const found = await cluster.findBroker();
+    await found.joinGroup({ memberId: '' });
+    await found.joinGroup({ memberId: 'A' });
+    expect(log).toEqual(['joins as new', 'joins as A']);
   });
 
   it('reports the generation in which a member asks for its partitions', async () => {

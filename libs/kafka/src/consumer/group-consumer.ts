@@ -14,6 +14,8 @@ export const SESSION_TIMEOUT_MS = 8000;
 interface MembershipHooks {
   /** Runs before each join, also the first; what it throws keeps the member from joining. */
   beforeJoin: () => void;
+  /** Receives the id under which a member asks to join, new or not. */
+  joinsAs: (memberId: string) => void;
   /** Runs before the consumer leaves the group, which revokes its partitions. kafkajs also leaves after a crash. */
   beforeLeave: () => Promise<void>;
   /** Runs after a member has joined a generation of the group, before it asks for its assignment. */
@@ -65,15 +67,21 @@ export function createGroupConsumer(
 interface Broker {
   /** `host:port`. */
   readonly brokerAddress: string;
+  joinGroup(request: JoinRequest): Promise<unknown>;
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
   fetch: Fetch;
+}
+interface JoinRequest {
+  /** Empty for a new member. */
+  memberId: string;
+  onMemberId?: (memberId: string) => void;
 }
 interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Broker>;
 }
 
-/** Calls the guard before the consumer leaves the group or asks for its assignment, and for each fetch. */
+/** Calls the guard before the consumer joins or leaves the group or asks for its assignment, and for each fetch. */
 export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'beforeJoin'>): void {
   const coordinated = cluster as unknown as CoordinatedCluster;
   const guarded = new WeakSet<Broker>();
@@ -82,8 +90,14 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
     const broker = await find(request);
     if (guarded.has(broker)) return broker;
     guarded.add(broker);
+    const joinGroup = broker.joinGroup.bind(broker);
     const leaveGroup = broker.leaveGroup.bind(broker);
     const syncGroup = broker.syncGroup.bind(broker);
+    broker.joinGroup = (request) => {
+      const { memberId } = request;
+      if (memberId !== '') guard.joinsAs(memberId);
+      return joinGroup({ ...request, onMemberId: guard.joinsAs });
+    };
     broker.leaveGroup = async (leaving) => {
       await guard.beforeLeave();
       return leaveGroup(leaving);

@@ -12,6 +12,7 @@ import type {
 } from '../client/kafka-port.js';
 import { absentTopics, isAbsentTopic } from '../reading/topics.js';
 import { createGroupConsumer, SESSION_TIMEOUT_MS } from './group-consumer.js';
+import { PendingJoin } from './pending-join.js';
 import { ASK_AGAIN_MS, UnreadableTopics } from './unreadable-topics.js';
 
 export interface ConsumerCallbacks {
@@ -58,6 +59,7 @@ export class SupervisedConsumer implements FetchControl {
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
   private readonly barrier: RevocationBarrier;
+  private readonly pendingJoin: PendingJoin;
   private consumer: Consumer | undefined;
   /** Whether partitions are assigned: otherwise kafkajs refuses to pause and seek. */
   private isJoined = false;
@@ -73,6 +75,7 @@ export class SupervisedConsumer implements FetchControl {
     private readonly groupId: string,
     private readonly callbacks: ConsumerCallbacks,
   ) {
+    this.pendingJoin = new PendingJoin(kafka, groupId);
     this.barrier = new RevocationBarrier(
       (ms) => callbacks.onRevoking(ms),
       () => Math.min(DRAIN_DEADLINE_MS, this.sessionLeftMs),
@@ -98,6 +101,7 @@ export class SupervisedConsumer implements FetchControl {
   async stop(): Promise<void> {
     this.state = 'stopped';
     this.stopping.abort(new Error('the consumer is stopping'));
+    await this.pendingJoin.leaveGroup();
     await this.disconnectConsumer();
   }
 
@@ -198,6 +202,7 @@ export class SupervisedConsumer implements FetchControl {
       },
       // A replaced consumer has drained already; it must not hold up its successor.
       beforeLeave: () => (consumer === this.consumer ? this.drainBeforeLeave() : Promise.resolve()),
+      joinsAs: (memberId) => this.pendingJoin.joinsAs(memberId),
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.joinedGeneration = generation;
       },
@@ -255,6 +260,7 @@ export class SupervisedConsumer implements FetchControl {
       if (isCurrent()) barrier.raiseBarrier();
     });
     consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
+      this.pendingJoin.isAssigned();
       if (!isCurrent()) return;
       // The assignment may have waited in the socket while the process was suspended.
       lease.renew(syncSentAtMs);

@@ -9,13 +9,18 @@ export type CreateAdmin = (options: { cluster: Cluster }) => object;
 const READ_UNCOMMITTED = 0;
 const clusters = new WeakMap<object, Cluster>();
 
-/** Remembers the cluster of an admin, for {@link readEndsUncommitted} and {@link readStableOffsets}. */
+/** Remembers the cluster of an admin, for the functions below and others that need {@link clusterOf} it. */
 export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
   return (options) => {
     const admin = createAdmin(options);
     clusters.set(admin, options.cluster);
     return admin;
   };
+}
+
+/** The cluster of an admin; undefined for another client's. */
+export function clusterOf(admin: object): Cluster | undefined {
+  return clusters.get(admin);
 }
 
 /**

@@ -1,0 +1,36 @@
+import { withDeadline } from '#libs/clock';
+import { leaveGroup } from '#libs/kafkajs-patches';
+import type { KafkaClient } from '../client/kafka-port.js';
+import { withAdmin } from '../client/with-admin.js';
+
+const LEAVE_DEADLINE_MS = 1000;
+
+/**
+ * A request to join the group that the coordinator has not answered, because other members are still draining their
+ * calls. kafkajs cannot leave meanwhile. If the process ends all the same, the group counts it as joined, and if the
+ * assignment is its task, no other member gets partitions until its session ends.
+ */
+export class PendingJoin {
+  private memberId: string | undefined;
+
+  constructor(
+    private readonly kafka: KafkaClient,
+    private readonly groupId: string,
+  ) {}
+
+  joinsAs(memberId: string): void {
+    this.memberId = memberId;
+  }
+
+  isAssigned(): void {
+    this.memberId = undefined;
+  }
+
+  /** Leaves the group if a request is pending; resolves after a moment, also if Kafka does not answer. */
+  async leaveGroup(): Promise<void> {
+    const { kafka, groupId, memberId } = this;
+    if (memberId === undefined) return;
+    const left = withAdmin(kafka, (admin) => leaveGroup(admin, { groupId, memberId }));
+    await withDeadline(left, LEAVE_DEADLINE_MS);
+  }
+}
