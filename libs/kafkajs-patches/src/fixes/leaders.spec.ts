@@ -130,6 +130,13 @@ describe('offsets', () => {
     expect(cluster.asked).toEqual([0, 1]);
   });
 
+  it('of a topic without known partitions make an admin refresh its metadata and ask again', async () => {
+    const cluster = new (withOffsetsOfLed(Cluster as never) as unknown as typeof Cluster)();
+    cluster.partitions = [];
+    const asked = cluster.fetchTopicsOffset([{ topic: 'a', partitions: [] }]);
+    await expect(asked).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  });
+
   afterEach(() => jest.useRealTimers());
 
   describe('of a partition whose leader', () => {

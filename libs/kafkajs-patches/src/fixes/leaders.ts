@@ -145,6 +145,10 @@ export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass
     private readonly late = new Map<string, { answer: Promise<TopicOffsets[]>; endMs: number }>();
 
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
+      // An admin asks for all partitions that it knows. After this error it refreshes its metadata and asks again; an
+      // empty answer ends in a TypeError.
+      if (topics.some(({ partitions }) => partitions.length === 0))
+        throw createErrorFromCode(UNKNOWN_TOPIC_OR_PARTITION);
       // Determined once: metadata may be refreshed while the leaders are asked.
       const leaders = topics.map(({ topic }) => {
         const known = this.findTopicPartitionMetadata(topic);
