@@ -1,11 +1,17 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fc from 'fast-check';
 import type { LoggedCall } from '../sandbox-control.js';
-import { type CommandKind, OPERATION_OF } from './commands.js';
+import { TopicReader } from '../topic-reader.js';
+import { type CommandKind, OPERATION_OF, commandId } from './commands.js';
 import { deliveryFaults } from './delivery.js';
 import { atMostRepeats, fromCommitted, sameAgain } from './delivery-faults.js';
 import { callOf } from './logged-calls.js';
 import { overlaps } from './overlaps.js';
 import { faultsButForOne } from './but-for-one.js';
+import { Answers } from './answers.js';
+import { firstUncommitted } from './committed.js';
+import { VitalsWatch } from './vitals-watch.js';
 
 const COUNT = 8;
 const IN_ORDER = Array.from({ length: COUNT }, (_, number) => number);
@@ -223,5 +229,114 @@ describe('the faults of a test that wakes a process', () => {
     expect(faultsButForOne(calls, 2, blaming(2))).toEqual(['2']);
     const late = { ...calls[3]!, startedAtMs: calls[2]!.startedAtMs + 1001 };
     expect(faultsButForOne([...calls.slice(0, 3), late], 2, blaming(4))).toEqual(['4']);
+  });
+});
+
+const APPLIED = 'work-order-list.applied.v1';
+const SUPERSEDED = 'work-order-list.superseded.v1';
+const DEFERRED = 'work-order-list.deferred.v1';
+
+describe('the answers to messages', () => {
+  let outcomes: TopicReader;
+  let answers: Answers;
+
+  beforeEach(() => {
+    outcomes = new TopicReader();
+    answers = new Answers(outcomes);
+  });
+
+  const say = (type: string, messageId: string | null, machineId = 'A', orderId?: string): void => {
+    const value = Buffer.from(JSON.stringify({ machineId, orderId, source: { messageId } }));
+    const place = { topic: 'outcomes', partition: 0, offset: 0, key: null };
+    outcomes.addRecord({ ...place, value, headers: { ce_type: Buffer.from(type) } });
+  };
+
+  it('are missing for messages without a final outcome', () => {
+    say(APPLIED, 'm-1');
+    say(DEFERRED, 'm-2');
+    say(APPLIED, null);
+    expect(answers.unanswered(['m-1', 'm-2', 'm-3'])).toEqual(['m-2', 'm-3']);
+    expect(answers.deferralsOf('m-2')).toBe(1);
+    say(APPLIED, 'm-2');
+    expect(answers.unanswered(['m-1', 'm-2'])).toEqual([]);
+  });
+
+  it('contradict each other when one message and machine has two different outcomes', () => {
+    say(APPLIED, 'm-1');
+    say(APPLIED, 'm-1');
+    say(SUPERSEDED, 'm-1', 'B');
+    expect(answers.contradictions()).toEqual([]);
+    say(SUPERSEDED, 'm-1');
+    expect(answers.contradictions()).toContain(`m-1: ${SUPERSEDED}`);
+  });
+
+  it('may differ for two orders of one message and machine', () => {
+    say(APPLIED, 'm-1', 'A', 'order-1');
+    say(SUPERSEDED, 'm-1', 'A', 'order-2');
+    expect(answers.contradictions()).toEqual([]);
+    expect(answers.repetitions()).toEqual([]);
+  });
+
+  it('are repeated when one machine has the same outcome twice, not when two machines have it', () => {
+    say(APPLIED, 'm-1', 'A');
+    say(APPLIED, 'm-1', 'B');
+    expect(answers.repetitions()).toEqual([]);
+    say(APPLIED, 'm-1', 'B');
+    expect(answers.repetitions()).toEqual(['m-1: 3 final outcomes']);
+  });
+});
+
+describe('the first uncommitted command of each machine', () => {
+  const input = (kind: CommandKind, machineId: string, number: number, place: [number, number]) => {
+    const id = commandId({ kind, machineId, number });
+    const [partition, offset] = place;
+    const headers = { 'message-id': Buffer.from(id) };
+    return { topic: '', partition, offset, key: null, value: null, headers };
+  };
+  const inputs = [
+    input('reason', 'A', 0, [0, 0]),
+    input('reason', 'B', 0, [0, 1]),
+    input('reason', 'A', 1, [0, 2]),
+    input('reason', 'C', 0, [1, 0]),
+    input('list', 'A', 0, [0, 0]),
+  ];
+
+  it('is at the committed offset of its partition or after it', () => {
+    const offsets = { list: new Map(), reason: new Map([[0, 1]]) };
+    expect(firstUncommitted(inputs, 'reason', offsets)).toEqual(
+      new Map([
+        ['B', 0],
+        ['A', 1],
+        ['C', 0],
+      ]),
+    );
+    expect(firstUncommitted(inputs, 'list', offsets)).toEqual(new Map([['A', 0]]));
+  });
+});
+
+const BLOCKED_MS = 300;
+/** A server that blocks its event loop before each answer, by a call that needs no core. */
+const BLOCKING = `
+  const server = require('node:http').createServer((_, response) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${BLOCKED_MS});
+    response.end();
+  });
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
+/** The time that the server waited for a core just before a request is subtracted, too. */
+const ANSWERS = 5;
+
+describe('VitalsWatch', () => {
+  it('sees an event loop that is blocked without using a core', async () => {
+    const server = spawn(process.execPath, ['-e', BLOCKING]);
+    try {
+      const [port] = (await once(server.stdout, 'data')) as [Buffer];
+      const vitals = new VitalsWatch(server.pid!, `http://127.0.0.1:${String(port).trim()}`);
+      for (let answer = 1; answer < ANSWERS; answer += 1) await vitals.read();
+      const { longestMs } = await vitals.read();
+      await vitals.stop();
+      expect(longestMs).toBeGreaterThan(BLOCKED_MS - 50);
+    } finally {
+      server.kill();
+    }
   });
 });
