@@ -137,6 +137,13 @@ describe('offsets', () => {
     await expect(asked).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
   });
 
+  it('are found beside a topic of which no partition is asked, since all have committed offsets', async () => {
+    const cluster = new (withOffsetsOfLed(Cluster as never) as unknown as typeof Cluster)();
+    const asked = { topic: 'a', partitions: [{ partition: 0 }] };
+    const found = await cluster.fetchTopicsOffset([asked, { topic: 'b', partitions: [] }]);
+    expect(found).toEqual([{ topic: 'a', partitions: [{ partition: 0, offset: '7' }] }]);
+  });
+
   afterEach(() => jest.useRealTimers());
 
   describe('of a partition whose leader', () => {

@@ -145,15 +145,15 @@ export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass
     private readonly late = new Map<string, { answer: Promise<TopicOffsets[]>; endMs: number }>();
 
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
-      // An admin asks for all partitions that it knows. After this error it refreshes its metadata and asks again; an
-      // empty answer ends in a TypeError.
-      if (topics.some(({ partitions }) => partitions.length === 0))
-        throw createErrorFromCode(UNKNOWN_TOPIC_OR_PARTITION);
       // Determined once: metadata may be refreshed while the leaders are asked.
       const leaders = topics.map(({ topic }) => {
         const known = this.findTopicPartitionMetadata(topic);
         return new Map(known.map(({ partitionId, leader }) => [partitionId, leader]));
       });
+      // An admin asks for all partitions that it knows. After this error it refreshes its metadata and asks again; an
+      // empty answer ends in a TypeError. A consumer asks for no partition of a topic whose offsets are all committed.
+      if (topics.some(({ partitions }, at) => partitions.length === 0 && leaders[at]?.size === 0))
+        throw createErrorFromCode(UNKNOWN_TOPIC_OR_PARTITION);
       if (leaders.some(({ size }) => size === 0)) return super.fetchTopicsOffset(topics);
       const ledBy = (leader: number): AskedOffsets[] =>
         topics
