@@ -2,9 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { json as readJson, text } from 'node:stream/consumers';
+import { json as readJson } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, post, RunningIngest } from '../support/running-ingest.js';
@@ -340,15 +339,6 @@ describe('ingest', () => {
       400,
       { code: 'invalid-message' },
     ]);
-  });
-
-  it('answers a sender that closes its half of the connection after the request', async () => {
-    const { hostname, port } = new URL(ingest.url);
-    const body = JSON.stringify(LIST);
-    const lines = ['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json'];
-    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-    socket.end([...lines, `content-length: ${body.length}`, '', body].join('\r\n'));
-    expect(await text(socket)).toMatch(/^HTTP\/1.1 202 [^]*"offset":/);
   });
 
   it('checks tokens, signatures, paths and rates, and reads a changed file', async () => {

@@ -61,9 +61,6 @@ export async function createHttpApp(
   const instance = adapter.getInstance();
   const { server } = instance;
   server.maxConnections = maxConnections;
-  // Not in Node's types. Otherwise a client that closes its half of the connection after the request gets no answer that
-  // takes longer, although a message may be written.
-  Object.assign(server, { httpAllowHalfOpen: true });
   // Node would answer 417 without a body to `Expect: x`, which a server may ignore (RFC 9110, 10.1.1)
   server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange));
   instance.addHook('onRequest', (_, reply, done) => {

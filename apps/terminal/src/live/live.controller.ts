@@ -51,8 +51,6 @@ export class LiveController {
     };
     // of the socket: a response queued behind another one of its connection emits no `close`
     request.socket.on('close', () => stream.removeClient(client));
-    // a page that closes its half has left
-    request.socket.on('end', () => request.socket.destroy());
     raw.on('error', () => undefined);
     const lastEventId = request.headers['last-event-id'];
     this.live.connectPage(client, typeof lastEventId === 'string' ? lastEventId : undefined);
