@@ -3,15 +3,15 @@ import { createRequire } from 'node:module';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import { PartitionProgress } from '../consumer/partition-progress.js';
+import { CommittedOffsets } from '../producer/committed-offsets.js';
+import { parseOffsetMetadata } from '../producer/offset-metadata.js';
+import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import { CommitInterval, PartitionTransactions } from '../producer/partition-transactions.js';
+import { TransactionEntry } from '../producer/pending-entries.js';
+import { TopicHealth } from '../producer/write-failures.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { eventually } from '../testing/wait.js';
-import { CommittedOffsets } from './committed-offsets.js';
-import { parseOffsetMetadata } from './offset-metadata.js';
-import type { OutboundRecord, RecordRefusedError } from './outbound-record.js';
-import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
-import { TransactionEntry } from './pending-entries.js';
-import { TopicHealth } from './write-failures.js';
+import { PartitionProgress } from './partition-progress.js';
 
 interface TopicData {
   topic: string;
