@@ -326,6 +326,10 @@ describe('ingest', () => {
     },
   );
 
+  it('ignores a parameter of another name', async () => {
+    expect((await ingest.post('/lists?foundry=Graz', LIST)).status).toBe(202);
+  });
+
   it.each([
     ['idempotency-key', {}],
     ['webhook-id', {}],

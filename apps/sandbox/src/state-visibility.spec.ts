@@ -23,9 +23,12 @@ describe('states and classifications as time passes', () => {
   afterAll(() => sandbox.close());
   afterEach(async () => {
     sandbox.clock.set(NOW);
-    await sandbox.control('DELETE', 'faults');
-    await sandbox.control('PUT', 'options', OPTIONS);
-    await force({ state: null, from: 0 });
+    const undone = [
+      await sandbox.control('DELETE', 'faults'),
+      await sandbox.control('PUT', 'options', OPTIONS),
+      await force({ state: null, from: 0 }),
+    ];
+    expect(undone.filter(({ status }) => status >= 300)).toEqual([]);
   });
 
   const force = (body: object) => sandbox.control('POST', `machines/${MACHINE}/state`, body);
@@ -41,11 +44,11 @@ describe('states and classifications as time passes', () => {
       body: { machineId: MACHINE, reasonId: '22', ...body },
     });
 
-  // the first one: classifications are numbered from 1
   it('apply an open-ended classification to the end of the current shift', async () => {
     await classify({ startTime: NOW - 60 });
+    const open = { startTime: NOW - 60, openEnded: true };
     expect((await report()).classifications).toEqual([
-      { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
+      { ...open, endTime: SHIFT_END, reasonId: '22', sequence: expect.any(Number) as number },
     ]);
   });
 

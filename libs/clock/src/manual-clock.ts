@@ -1,5 +1,5 @@
-import { abortable } from './real-time.js';
 import { Clock } from './clock.js';
+import { abortable } from './real-time.js';
 
 /** A clock that tests advance by hand. */
 export class ManualClock extends Clock {

@@ -39,8 +39,12 @@ export class RateLimit {
 
 const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
 
-/** The address, or the /64 of an IPv6 address: one host may use all of a /64. */
-export function networkOf(address: string): string {
+/**
+ * The address, or the /64 of an IPv6 address: one host may use all of a /64.
+ *
+ * @param address undefined for a connection that its client has reset
+ */
+export function networkOf(address = ''): string {
   const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.toLowerCase().split('::');

@@ -8,8 +8,8 @@
  *   another process.
  * - `keyed-state` keeps state in compacted topics, one for each kind. A partition is *fencing*, *restoring*, *owned*;
  *   a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
- * - `producer` writes records, idempotently or in transactions. Those of messages are committed with the offset of
- *   their partition, whose transactions are *fencing*, *reading progress*, *running*, *closed*
+ * - `producer` writes records, idempotently or in transactions. What a message leads to is committed with the offset
+ *   of its partition, whose transactions are *fencing*, *reading progress*, *running*, *closed*
  *   (`partition-transactions.ts`). It owns the shape of dead letters.
  * - `reading` reads topics from one end to the other, or follows them. It commits no offsets.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.

@@ -13,7 +13,8 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 /**
  * Requires `BRIDGE_API_TOKEN` as a Bearer token if it is set; a 401 says so in `WWW-Authenticate`. Without it the bridge
- * listens on loopback alone, and a page whose own name resolves to loopback may not read from it.
+ * listens on loopback alone, and a page whose own name resolves to loopback may not read from it. A page's browser
+ * always sends `Host`.
  */
 @Injectable()
 export class ApiTokenGuard implements CanActivate {
@@ -27,8 +28,9 @@ export class ApiTokenGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     if (this.expected === undefined) {
-      if (isForLoopback(request)) return true;
-      throw new ForbiddenException('without BRIDGE_API_TOKEN, ask by a loopback name');
+      if (request.headers.host === undefined || isForLoopback(request)) return true;
+      const names = '127.0.0.1, [::1] or localhost';
+      throw new ForbiddenException(`send the request to ${names}, or set BRIDGE_API_TOKEN`);
     }
     const sent = bearerDigests(request) ?? [];
     if (ownerOf(sent, [{ tokenDigest: this.expected }]) !== undefined) return true;

@@ -35,7 +35,7 @@ export class CommandDispatcher<P> {
   private readonly timer = new WakeTimer(() => {
     // The linger time is over, no batch is full: the machines may leave in several calls, see {@link CallSpread}.
     const nowMs = realNowMs();
-    this.requestSlots(this.spread.callsFor(this.lanes.readyMachines(nowMs), nowMs));
+    this.requestSlots(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
   });
   private awaitsSlot = false;
 
@@ -50,12 +50,12 @@ export class CommandDispatcher<P> {
 
   /** Commands waiting for a call, without those under way. */
   get waiting(): number {
-    return this.lanes.waitingEntries;
+    return this.lanes.queue.waitingEntries;
   }
 
   /** Machines with a command waiting or under way. */
   get busyMachines(): number {
-    return this.lanes.busyMachines;
+    return this.lanes.queue.busyMachines;
   }
 
   /** Why the breaker is open, as text for `/health/ready`; undefined while it is closed or no command waits. */
@@ -81,11 +81,11 @@ export class CommandDispatcher<P> {
 
   /** Lets ready machines linger so that others can share their call, unless a batch is full already. */
   private requestSlotsAfter(lingerMs: number): void {
-    const { lanes } = this;
-    if (lanes.waitingEntries === 0) return;
+    const { queue } = this.lanes;
+    if (queue.waitingEntries === 0) return;
     // Counts only machines that may be sent now: if machines in back-off counted, all others would go alone.
     const { maxMachines } = this.options.limits;
-    const mayGo = lingerMs === 0 || lanes.readyMachines(realNowMs()) >= maxMachines;
+    const mayGo = lingerMs === 0 || queue.readyMachines(realNowMs()) >= maxMachines;
     if (mayGo) this.requestSlots();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
@@ -93,9 +93,9 @@ export class CommandDispatcher<P> {
   /** Asks for one slot at a time: machines that share a call need only one. Sets the timer for those not ready yet. */
   private requestSlots(calls = 1): void {
     const { slots } = this.options;
-    const { lanes } = this;
+    const { queue } = this.lanes;
     let callsLeft = calls;
-    while (!this.awaitsSlot && lanes.readyMachines(realNowMs()) > 0 && this.status.admitsCall()) {
+    while (!this.awaitsSlot && queue.readyMachines(realNowMs()) > 0 && this.status.admitsCall()) {
       if (slots.tryAcquire()) {
         this.beginBatch(callsLeft);
         callsLeft = Math.max(1, callsLeft - 1);
@@ -114,11 +114,11 @@ export class CommandDispatcher<P> {
   }
 
   private wakeForNext(): void {
-    const { lanes } = this;
+    const { queue } = this.lanes;
     // The release of the hold requests slots itself.
-    if (lanes.waitingEntries === 0 || this.status.isHeld) return;
+    if (queue.waitingEntries === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
-    const dueMs = lanes.nextDueMs(nowMs);
+    const dueMs = queue.nextDueMs(nowMs);
     const { isOpen, nextProbeMs } = this.status.breaker;
     // Ready machines have requested their slot already, except machines that became ready after the last check.
     if (!isOpen && !(dueMs <= nowMs && this.awaitsSlot)) this.timer.wakeAt(dueMs);
@@ -149,8 +149,8 @@ export class CommandDispatcher<P> {
 
   private takeBatch(calls: number, isProbe: boolean): readonly Command<P>[] {
     const nowMs = realNowMs();
-    const { lanes } = this;
-    const batch = isProbe ? lanes.takeProbe(nowMs) : lanes.takeBatch(nowMs, calls);
+    const { queue } = this.lanes;
+    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     const isFull = batch.length >= this.options.limits.maxMachines;
     if (batch.length > 0) this.spread.recordCall(nowMs, isFull);
     return batch;
@@ -207,7 +207,7 @@ export class CommandDispatcher<P> {
     command.failedLookUps += 1;
     this.status.noteFailure({
       machineId,
-      busyMachines: this.lanes.busyMachines,
+      busyMachines: this.lanes.queue.busyMachines,
       isShared: false,
       isProbe,
       cause: 'service',
@@ -242,16 +242,16 @@ export class CommandDispatcher<P> {
   private failCommands(commands: readonly Command<P>[], error: unknown): void {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
-      this.lanes.releaseMachine(machineId, 'unknown');
+      this.lanes.queue.releaseMachine(machineId, 'unknown');
       for (const waiter of waiters) this.waiters.failWaiter(waiter, error);
     }
   }
 
   /** Whether failed commands wait while no command is under way or ready. A ready command only waits for a slot. */
   private isStuck(): boolean {
-    const { lanes } = this;
-    if (this.calls.underWay > 0 || lanes.readyMachines(realNowMs()) > 0) return false;
-    return lanes.hasFirstEntry(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
+    const { queue } = this.lanes;
+    if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
+    return queue.hasFirstEntry(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 }
 

@@ -20,27 +20,29 @@ const SUPERSEDED: CommandEnd = {
  * {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where a new command replaces a waiting one, only
  * one of the two remains.
  */
-export class CommandLanes<P> extends LaneQueue<Command<P>> {
+export class CommandLanes<P> {
+  readonly queue: LaneQueue<Command<P>>;
+
   constructor(
     private readonly options: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
     private readonly waiters: CommandWaiters,
   ) {
     const { limits, sizeOf } = options;
-    super(limits, sizeOf && (({ payload }) => sizeOf(payload)));
+    this.queue = new LaneQueue(limits, sizeOf && (({ payload }) => sizeOf(payload)));
   }
 
   enqueueCommand(command: Command<P>): void {
     for (const waiter of command.waiters) this.waiters.addWaiter(waiter);
     if (this.options.precedence === undefined) {
-      this.enqueue(command);
+      this.queue.enqueue(command);
       return;
     }
     const { machineId } = command;
-    this.replaceAll(machineId, this.remaining(this.waitingOf(machineId), command));
+    this.queue.replaceAll(machineId, this.remaining(this.queue.waitingOf(machineId), command));
   }
 
   endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
-    this.releaseMachine(command.machineId, quality);
+    this.queue.releaseMachine(command.machineId, quality);
     this.endWaiters(command, end);
   }
 
@@ -48,14 +50,14 @@ export class CommandLanes<P> extends LaneQueue<Command<P>> {
   returnToLane(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
     this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
-      this.releaseMachine(command.machineId, 'unknown');
+      this.queue.releaseMachine(command.machineId, 'unknown');
       return;
     }
-    this.putBack(command, quality, notBeforeMs);
+    this.queue.putBack(command, quality, notBeforeMs);
     if (this.options.precedence === undefined) return;
     const { machineId } = command;
-    const waiting = this.waitingOf(machineId);
-    this.replaceAll(
+    const waiting = this.queue.waitingOf(machineId);
+    this.queue.replaceAll(
       machineId,
       waiting.reduce<readonly Command<P>[]>((all, each) => this.remaining(all, each), []),
     );
@@ -69,7 +71,7 @@ export class CommandLanes<P> extends LaneQueue<Command<P>> {
 
   /** Drops the waiters of revoked partitions, which belong to another process now; leaves commands under way alone. */
   dropLost(): void {
-    this.removeWaiting((command) => {
+    this.queue.removeWaiting((command) => {
       this.dropLostWaiters(command);
       return command.waiters.length === 0;
     });
@@ -90,7 +92,7 @@ export class CommandLanes<P> extends LaneQueue<Command<P>> {
   private remaining(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];
-    const isCalled = this.isInFlight(newest.machineId);
+    const isCalled = this.queue.isInFlight(newest.machineId);
     const precedence =
       this.options.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
     if (precedence === 'apart') return [...waiting, newest];

@@ -137,7 +137,7 @@ export class ServiceCaller<P> {
     const isDoubted = isDoubtful(verdict);
     // A 413 to a shared call does not show that calls get through; the calls of its parts do.
     const isTooLarge = isDoubted && commands.length > 1;
-    if (!isTooLarge && this.status.noteSuccess(call.startedMs)) this.lanes.liftBatchLimits();
+    if (!isTooLarge && this.status.noteSuccess(call.startedMs)) this.lanes.queue.liftBatchLimits();
     if (!isDoubted) this.refusals.recordAnswered(call, taken);
     if (verdict.kind === 'rejected') return this.splitOrReject(commands, verdict, call);
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
@@ -184,7 +184,7 @@ export class ServiceCaller<P> {
     this.retries[cause] += 1;
     const isShared = commands.length > 1;
     const { machineId } = first;
-    const { busyMachines } = this.lanes;
+    const { busyMachines } = this.lanes.queue;
     const failure = { machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs };
     this.status.noteFailure(failure);
     // The service or one machine may be at fault, even where the token is refused: a gateway may judge by machine. So

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import {
   isJsonObject,
+  type JsonObject,
   MACHINE_STATES,
   type MachineRegistryRecord,
   type MachineStateRecord,
@@ -117,7 +118,10 @@ async function publishedMachines(): Promise<Machine[]> {
     {
       signal,
       onRecords: (records) => {
-        for (const record of records) applyLatest(latest[record.topic], record);
+        for (const record of records) {
+          const isOwn = record.topic === registry ? isRegistryRecord : isStateRecord;
+          applyLatest(latest[record.topic], record, isOwn);
+        }
       },
     },
   );
@@ -131,9 +135,23 @@ async function publishedMachines(): Promise<Machine[]> {
 }
 
 /** Applies a record to the latest values; a tombstone deletes its key, and so does a record of another program. */
-function applyLatest(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
+function applyLatest(
+  latest: Map<string, unknown> | undefined,
+  { key, value }: StoredRecord,
+  isOwn: (fields: JsonObject) => boolean,
+): void {
   const json = value === null ? undefined : readJson(withoutFrame(value));
   const fields = json?.ok === true && isJsonObject(json.value) ? json.value : undefined;
-  if (fields?.['machineId'] === String(key)) latest?.set(String(key), fields);
+  const isOfMachine = fields?.['machineId'] === String(key) && isOwn(fields);
+  if (isOfMachine) latest?.set(String(key), fields);
   else latest?.delete(String(key));
+}
+
+function isRegistryRecord({ displayName, factoryId }: JsonObject): boolean {
+  return typeof displayName === 'string' && typeof factoryId === 'string';
+}
+
+function isStateRecord({ state, startTime, observation }: JsonObject): boolean {
+  const isKnown = typeof state === 'string' && typeof startTime === 'number';
+  return (isKnown || state === null) && typeof observation === 'string';
 }

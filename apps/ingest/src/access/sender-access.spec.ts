@@ -69,7 +69,7 @@ describe('the senders of a file', () => {
     const senders = { erp: { token: TOKEN, paths: ['/orders'] } };
     writeFileSync(file, JSON.stringify({ senders }));
     open(file);
-    const statuses = Array.from({ length: 21 }, (_, host) => {
+    const statuses = Array.from({ length: 30 }, (_, host) => {
       const request = { headers: {}, raw: {}, ip: `2001:db8:1:2::${host}` };
       try {
         return access.identifySender(request as unknown as FastifyRequest);
@@ -77,7 +77,8 @@ describe('the senders of a file', () => {
         return (error as ApiError).getStatus();
       }
     });
-    expect(statuses).toEqual([...Array<number>(20).fill(401), 429]);
+    expect(statuses.slice(0, 20)).toEqual(Array<number>(20).fill(401));
+    expect(statuses).toContain(429);
   });
 
   it.each([

@@ -148,6 +148,8 @@ function submissionOf(
 }
 
 const DRY_RUN = /^dry[-_]?run$/i;
+/** Not `foundry`. */
+const LIKE_DRY_RUN = /(^|[^a-z])dry|dry[^a-z]*run/i;
 
 /**
  * Accepts any spelling of the parameter, such as `dryRun`, and refuses what only resembles it, such as `dry-run[]`: a
@@ -156,7 +158,7 @@ const DRY_RUN = /^dry[-_]?run$/i;
  * @throws ApiError 400
  */
 function isDryRun(query: Query): boolean {
-  const parameters = Object.entries(query).filter(([name]) => /dry/i.test(name));
+  const parameters = Object.entries(query).filter(([name]) => LIKE_DRY_RUN.test(name));
   for (const [name, value] of parameters) {
     if (typeof value === 'string' && DRY_RUN.test(name)) continue;
     const message = `the parameter ${name} is unknown or repeated: it is dry-run, once`;
@@ -170,10 +172,10 @@ const NAMING = /^(idempotency-key|webhook-id|ce-.+)$/;
 
 /** Node joins the values of a repeated header, to a name that the sender never gave. @throws ApiError 400 */
 function assertSingleIds({ raw }: AdmittedRequest): void {
-  for (const [name, values] of Object.entries(raw.headersDistinct)) {
-    if (!NAMING.test(name) || values?.length === 1) continue;
-    throw new ApiError(400, 'invalid-message', `the header ${name} is there twice`);
-  }
+  const names = raw.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  const repeated = names.find((name, at) => NAMING.test(name) && names.indexOf(name) !== at);
+  if (repeated === undefined) return;
+  throw new ApiError(400, 'invalid-message', `the header ${repeated} is there twice`);
 }
 
 /** Checks a batch before any of it is written: the other body could never be. @throws ApiError 422 */

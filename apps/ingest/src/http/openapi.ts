@@ -127,7 +127,10 @@ function documentPost(operationId: string, summary: string) {
     responses: {
       200: answer('written before under the same id, or a dry run', 'Place', 'Preview'),
       202: answer('written: all in-sync replicas have it', 'Place'),
-      400: answer('the bridge would refuse it whole, or a parameter resembles dry-run', 'Refusal'),
+      400: answer(
+        'the bridge would refuse it whole, or a header or parameter is ambiguous',
+        'Refusal',
+      ),
       401: answer('the sender is not known', 'Refusal'),
       403: answer('the sender may not use this path', 'Refusal'),
       422: answer('the id came before, or in the same batch, with another body', 'Refusal'),

@@ -350,10 +350,12 @@ describe('the control API', () => {
     it('are those of a timeline script that replaces the machines', async () => {
       const periods = [{ startTime: NOW - 600, state: 'IDLE' }];
       const script = { machines: [{ machineId: 'X', periods }] };
-      expect((await sandbox.control('POST', 'timeline', script)).json).toEqual({ machines: 1 });
-      expect((await sandbox.service(...INFO)).json).toMatchObject([{ machineUniqueId: 'X' }]);
-      const state = await sandbox.service('GET', 'machineState?machineId=X');
+      const replaced = await runSandbox();
+      expect((await replaced.control('POST', 'timeline', script)).json).toEqual({ machines: 1 });
+      expect((await replaced.service(...INFO)).json).toMatchObject([{ machineUniqueId: 'X' }]);
+      const state = await replaced.service('GET', 'machineState?machineId=X');
       expect(state.json).toMatchObject({ machineState: 'IDLE' });
+      await replaced.close();
     });
   });
 });

@@ -10,11 +10,11 @@ import type { Fetch, UnreadableTopics } from './unreadable-topics.js';
 /** After this time without a heartbeat, the coordinator and the member itself count it as dead. */
 export const SESSION_TIMEOUT_MS = 8000;
 
-/** Hooks before a member gives up its partitions, for which kafkajs has no events. */
+/** What a member does in its group, for which kafkajs has no events. */
 interface MembershipHooks {
   /** Runs before each join, also the first; what it throws keeps the member from joining. */
   beforeJoin: () => void;
-  /** Receives the id under which a member asks to join, new or not. */
+  /** Receives the id under which a member asks to join, new or not; what it throws keeps the member from joining. */
   joinsAs: (memberId: string) => void;
   /** Runs before the consumer leaves the group, which revokes its partitions. kafkajs also leaves after a crash. */
   beforeLeave: () => Promise<void>;

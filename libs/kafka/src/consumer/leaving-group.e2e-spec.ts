@@ -17,7 +17,7 @@ describe('a member that stops while its request to join is unanswered', () => {
   const consumers: SupervisedConsumer[] = [];
   let topic: string;
   let joins: number;
-  let endDrain: () => void;
+  let endDrain = (): void => undefined;
 
   beforeEach(async () => {
     topic = `test-${randomUUID().slice(0, 8)}.leaving`;

@@ -7,8 +7,9 @@ const LEAVE_DEADLINE_MS = 1000;
 
 /**
  * A request to join the group that the coordinator has not answered, because other members are still draining their
- * calls. kafkajs cannot leave meanwhile. If the process ends all the same, the group counts it as joined, and if the
- * assignment is its task, no other member gets partitions until its session ends.
+ * calls. kafkajs cannot leave meanwhile. If the process ended all the same, the group would count it as joined; as the
+ * group's leader it would keep all others from partitions until its session ended (13 s without a call in a group of
+ * three, 1 s with this class; `leaving-group.e2e-spec.ts`).
  */
 export class PendingJoin {
   private memberId: string | undefined;
@@ -26,7 +27,7 @@ export class PendingJoin {
     this.memberId = undefined;
   }
 
-  /** Leaves the group if a request is pending; resolves after a moment, also if Kafka does not answer. */
+  /** Leaves the group if a request is pending; resolves after {@link LEAVE_DEADLINE_MS} at most. */
   async leaveGroup(): Promise<void> {
     const { kafka, groupId, memberId } = this;
     if (memberId === undefined) return;

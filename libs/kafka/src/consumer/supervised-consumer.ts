@@ -202,7 +202,11 @@ export class SupervisedConsumer implements FetchControl {
       },
       // A replaced consumer has drained already; it must not hold up its successor.
       beforeLeave: () => (consumer === this.consumer ? this.drainBeforeLeave() : Promise.resolve()),
-      joinsAs: (memberId) => this.pendingJoin.joinsAs(memberId),
+      joinsAs: (memberId) => {
+        // The coordinator gives a new member its id, under which kafkajs then asks again.
+        if (!isCurrent()) throw new Error('this consumer is given up');
+        this.pendingJoin.joinsAs(memberId);
+      },
       beforeSync: (generation) => {
         if (consumer === this.consumer) this.joinedGeneration = generation;
       },
@@ -260,8 +264,8 @@ export class SupervisedConsumer implements FetchControl {
       if (isCurrent()) barrier.raiseBarrier();
     });
     consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
-      this.pendingJoin.isAssigned();
       if (!isCurrent()) return;
+      this.pendingJoin.isAssigned();
       // The assignment may have waited in the socket while the process was suspended.
       lease.renew(syncSentAtMs);
       this.acceptAssignment(memberId, new Map(Object.entries(memberAssignment)));

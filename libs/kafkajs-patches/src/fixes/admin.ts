@@ -9,7 +9,7 @@ export type CreateAdmin = (options: { cluster: Cluster }) => object;
 const READ_UNCOMMITTED = 0;
 const clusters = new WeakMap<object, Cluster>();
 
-/** Remembers the cluster of an admin, for the functions below and others that need {@link clusterOf} it. */
+/** Remembers the cluster of an admin, for the functions below, and for others by {@link clusterOf}. */
 export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
   return (options) => {
     const admin = createAdmin(options);

@@ -26,7 +26,7 @@ export type ThrottledQueueClass = new (options: never) => object;
 
 /**
  * Keeps the end of a pause that a broker asked for by the monotonic clock. After the wall clock was set back, kafkajs
- * takes the end of any earlier pause for a coming one, and sends nothing on the connection until the clock is as late.
+ * takes the end of any earlier pause for a coming one, and sends nothing on the connection until the clock is as late as before.
  */
 export function withSteadyThrottle(Base: ThrottledQueueClass): ThrottledQueueClass {
   return class RequestQueue extends Base {
