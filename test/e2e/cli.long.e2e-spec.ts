@@ -492,7 +492,7 @@ describe('machine-bridge, beside records of another program', () => {
 
   it('lists the machines that the bridge has published', async () => {
     const press = { machineId: 'M-1', displayName: 'Press', factoryId: 'F-1', factoryName: '' };
-    const theirs = ['{', '7', '{}'].map((value) => ({ key: 'theirs', value }));
+    const theirs = ['{', '7', '{"machineId":"theirs"}'].map((value) => ({ key: 'theirs', value }));
     const ours = { key: 'M-1', value: JSON.stringify(press) };
     await kafka.send(registry, ...theirs, ours, { key: 'M-2', value: ours.value });
     await kafka.send(states, { key: 'M-1', value: '{' });
