@@ -23,7 +23,7 @@ export class PendingJoin {
     this.memberId = memberId;
   }
 
-  isAssigned(): void {
+  recordAssignment(): void {
     this.memberId = undefined;
   }
 

@@ -265,7 +265,7 @@ export class SupervisedConsumer implements FetchControl {
     });
     consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
       if (!isCurrent()) return;
-      this.pendingJoin.isAssigned();
+      this.pendingJoin.recordAssignment();
       // The assignment may have waited in the socket while the process was suspended.
       lease.renew(syncSentAtMs);
       this.acceptAssignment(memberId, new Map(Object.entries(memberAssignment)));
