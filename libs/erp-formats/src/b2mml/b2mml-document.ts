@@ -7,7 +7,7 @@ import {
   type Parsed,
 } from '#libs/contracts';
 import type { DocumentContent } from '../document/order-format.js';
-import { type DocumentElement, elementName } from '../xml/document-element.js';
+import { type DocumentElement, elementName, type OpenElement } from '../xml/document-element.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
 import { COMMAND, STATE } from './b2mml-status.js';
 
@@ -36,20 +36,13 @@ export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined
   if (content.root !== undefined) return content.root;
   const json = objectOf(content.json);
   return others.length === 0 && !Array.isArray(json[only])
-    ? jsonElement(only, json[only])
-    : jsonElement('document', json);
+    ? buildElement(only, json[only], null)
+    : buildElement('document', json, null);
 }
 
 /** The orders at any depth: in a schedule, in a request, in a list, or the root itself. */
 export function ordersIn(element: DocumentElement): DocumentElement[] {
-  const orders: DocumentElement[] = [];
-  addOrders(element, orders);
-  return orders;
-}
-
-function addOrders(element: DocumentElement, orders: DocumentElement[]): void {
-  if (ORDERS.has(element.name)) orders.push(element);
-  else for (const child of element.children) addOrders(child, orders);
+  return ORDERS.has(element.name) ? [element] : element.children.flatMap(ordersIn);
 }
 
 const STATES = {
@@ -140,23 +133,12 @@ const NAMES = new Map(
   ].map((name) => [name.toLowerCase(), name]),
 );
 
-interface BuiltElement extends DocumentElement {
-  children: BuiltElement[];
-  text: string;
-  attributes: Readonly<Record<string, string>>;
-  notText?: string;
-}
-
 /**
  * Converts B2MML in JSON to the elements of its XML. A list is a repeated element. Numbers are not text: 0010 is not
  * 10.
  */
-function jsonElement(name: string, json: unknown): DocumentElement {
-  return buildElement(name, json, null);
-}
-
-function buildElement(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
-  const element: BuiltElement = {
+function buildElement(name: string, json: unknown, parent: OpenElement | null): OpenElement {
+  const element: OpenElement = {
     name: nameOf(name),
     parent,
     children: [],
@@ -170,7 +152,7 @@ function buildElement(name: string, json: unknown, parent: BuiltElement | null):
 }
 
 /** Adds an object's members in one pass, because a large document has thousands of objects. */
-function readObject(element: BuiltElement, json: JsonObject): void {
+function readObject(element: OpenElement, json: JsonObject): void {
   let isMarked = false;
   let hasContent = false;
   let hasText = false;
@@ -179,8 +161,9 @@ function readObject(element: BuiltElement, json: JsonObject): void {
     if (key === '$' || key.startsWith('@')) isMarked = true;
     else if (value !== null) hasContent = true;
     if (TEXT_KEYS.includes(key)) hasText = true;
-    if (!Array.isArray(value)) addChild(element, key, value);
-    else for (const each of value as unknown[]) addChild(element, key, each);
+    for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (each !== null) element.children.push(buildElement(key, each, element));
+    }
   }
   if (isMarked) element.attributes = attributesIn(json);
   if (hasText) readText(element, json, hasContent);
@@ -188,7 +171,7 @@ function readObject(element: BuiltElement, json: JsonObject): void {
 }
 
 /** Reads the text of an object, or notes what it has instead. An object with only attributes has neither. */
-function readText(element: BuiltElement, json: JsonObject, hasContent: boolean): void {
+function readText(element: OpenElement, json: JsonObject, hasContent: boolean): void {
   let scalar: unknown;
   for (const name of TEXT_KEYS) {
     const value = field(json, name);
@@ -202,20 +185,8 @@ function readText(element: BuiltElement, json: JsonObject, hasContent: boolean):
   else if (hasContent) element.notText = 'an object';
 }
 
-function addChild(element: BuiltElement, key: string, json: unknown): void {
-  if (json !== null) element.children.push(buildElement(key, json, element));
-}
-
-/** A cache, bounded against hostile documents: the same few keys occur again and again. */
-const elementNames = new Map<string, string>();
-const MOST_ELEMENT_NAMES = 1000;
-
 function nameOf(key: string): string {
-  const known = elementNames.get(key);
-  if (known !== undefined) return known;
-  const name = elementName(NAMES.get(key.toLowerCase()) ?? key);
-  if (elementNames.size < MOST_ELEMENT_NAMES && key.length < 100) elementNames.set(key, name);
-  return name;
+  return elementName(NAMES.get(key.toLowerCase()) ?? key);
 }
 
 const NO_ATTRIBUTES: Readonly<Record<string, string>> = {};

@@ -9,6 +9,7 @@ import {
 import {
   type DocumentElement,
   elements,
+  missing,
   onlyElement,
   pathOf,
   textOf,
@@ -101,7 +102,7 @@ function readSegment(
   if (places.length === 0) return parsed(undefined);
   const ownId = textOf(segment, 'ID');
   const id = ownId ?? KINDS_OF_WORK.map((name) => textOf(segment, name)).find(Boolean);
-  if (id === undefined) return rejected('invalid-message', `${pathOf(segment, 'ID')} is missing`);
+  if (id === undefined) return missing(segment, 'ID');
   const start = readDateTimeField(segment, 'EarliestStartTime', timeZone);
   if (!start.ok) return start;
   return parsed({
@@ -174,28 +175,24 @@ const ABOVE_WORK_CENTRES = new Set(['Enterprise', 'Site', 'Area']);
  * place.
  */
 function placesOf(work: DocumentElement): Place[] {
-  const required: Place[] = [];
-  addPlaces(work, required);
+  const required = requiredPlaces(work);
   return required.length > 0 ? distinctPlaces(required) : placeOfScope(work);
 }
 
 function distinctPlaces(places: Place[]): Place[] {
-  if (places.length === 1) return places;
   const keyOf = ({ workCentre, plant }: Place) => JSON.stringify([workCentre, plant]);
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
-/** Adds the places that requirements name. A requirement for a class may have nested ones that name its equipment. */
-function addPlaces(work: DocumentElement, places: Place[]): void {
-  for (const requirement of elements(work, 'EquipmentRequirement')) {
+/** The places that requirements name. A requirement for a class may have nested ones that name its equipment. */
+function requiredPlaces(work: DocumentElement): Place[] {
+  return elements(work, 'EquipmentRequirement').flatMap((requirement) => {
     const level = onlyElement(requirement, 'EquipmentLevel');
-    if (level !== undefined && PARTS_OF_MACHINES.has(levelOf(level) ?? level.text)) continue;
-    const known = places.length;
-    for (const { text } of elements(requirement, 'EquipmentID')) {
-      if (text !== '') places.push(place(text, requirement));
-    }
-    if (places.length === known) addPlaces(requirement, places);
-  }
+    if (level !== undefined && PARTS_OF_MACHINES.has(levelOf(level) ?? level.text)) return [];
+    const named = elements(requirement, 'EquipmentID').filter(({ text }) => text !== '');
+    if (named.length === 0) return requiredPlaces(requirement);
+    return named.map(({ text }) => place(text, requirement));
+  });
 }
 
 function placeOfScope(work: DocumentElement): Place[] {
@@ -229,12 +226,10 @@ interface Level {
   level: string;
 }
 
-const NO_LEVELS: readonly Level[] = [];
-
 /** Levels of an element's own scope, from the outermost in. */
-function levelsAt(element: DocumentElement): readonly Level[] {
+function levelsAt(element: DocumentElement): Level[] {
   const scope = onlyElement(element, 'HierarchyScope') ?? onlyElement(element, 'Location');
-  if (scope === undefined) return NO_LEVELS;
+  if (scope === undefined) return [];
   const equipmentId = textOf(scope, 'EquipmentID');
   const level = levelOf(scope) ?? '';
   const below = levelsAt(scope);

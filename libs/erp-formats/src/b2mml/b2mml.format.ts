@@ -13,6 +13,7 @@ import type { DocumentContent, OrderFormat, ReadingContext } from '../document/o
 import {
   type DocumentElement,
   elements,
+  missing,
   pathOf,
   readText,
   uniqueElement,
@@ -106,8 +107,7 @@ function readB2mmlOrder(
   const id = readText(order, 'ID');
   if (!id.ok) return id;
   const orderId = id.value;
-  if (orderId === undefined)
-    return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
+  if (orderId === undefined) return missing(order, 'ID');
   if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);

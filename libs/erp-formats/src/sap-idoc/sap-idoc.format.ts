@@ -16,6 +16,7 @@ import { checkFields, type FieldRules } from '../xml/check-fields.js';
 import {
   type DocumentElement,
   elements,
+  missing,
   onlyElement,
   pathOf,
   textOf,
@@ -68,7 +69,7 @@ function readSapOrders(root: DocumentElement, context: ReadingContext): Parsed<O
   if (!idocs.ok) return idocs;
   const messages = idocs.value.flat();
   if (messages.length > 0) return parsed(messages);
-  return rejected('invalid-message', `${pathOf(root, 'IDOC', 'E1AFKOL')} is missing`);
+  return missing(root, 'IDOC', 'E1AFKOL');
 }
 
 const texts = (...names: readonly string[]): Record<string, 'text'> =>
@@ -280,8 +281,4 @@ function statusOfSegment(
   if (textOf(segment, 'MSGFN') === DELETED) return 'cancelled';
   const codes = elements(segment, statusSegment).map((entry) => textOf(entry, 'STAT') ?? '');
   return statusWithin(order, statusOf(codes) ?? otherwise);
-}
-
-function missing(segment: DocumentElement, field: string): Parsed<never> {
-  return rejected('invalid-message', `${pathOf(segment, field)} is missing`);
 }

@@ -24,9 +24,7 @@ export function checkFields(
   rules: FieldRules,
   fields: Fields = rules[element.name] ?? {},
 ): Parsed<undefined> {
-  for (const name in fields) {
-    const rule = fields[name];
-    if (rule === undefined) continue;
+  for (const [name, rule] of Object.entries(fields)) {
     if (rule !== 'texts' && rule !== 'elements') {
       const once = uniqueElement(element, name);
       if (!once.ok) return once;

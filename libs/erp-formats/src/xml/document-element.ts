@@ -1,4 +1,5 @@
-import { parsed, type Parsed, rejected } from '#libs/contracts';
+import { parsed, type Parsed, type Refused, rejected } from '#libs/contracts';
+import { groupBy } from '../group-by.js';
 
 /**
  * An element of a document, its name without a namespace prefix. XML is parsed to elements, and JSON of a format that
@@ -17,6 +18,15 @@ export interface DocumentElement {
   childrenByName?: ReadonlyMap<string, readonly DocumentElement[]>;
 }
 
+/** An element while its document is read. */
+export interface OpenElement extends DocumentElement {
+  parent: OpenElement | null;
+  children: OpenElement[];
+  text: string;
+  attributes: Readonly<Record<string, string>>;
+  notText?: string;
+}
+
 /** With more children an index by name is built: each of ten thousand orders reads the date of its schedule. */
 const MANY_CHILDREN = 50;
 
@@ -30,15 +40,7 @@ export function elements(parent: DocumentElement, name: string): readonly Docume
 export function elementsByName(
   parent: DocumentElement,
 ): ReadonlyMap<string, readonly DocumentElement[]> {
-  if (parent.childrenByName !== undefined) return parent.childrenByName;
-  const index = new Map<string, DocumentElement[]>();
-  for (const child of parent.children) {
-    const alike = index.get(child.name);
-    if (alike === undefined) index.set(child.name, [child]);
-    else alike.push(child);
-  }
-  parent.childrenByName = index;
-  return index;
+  return (parent.childrenByName ??= groupBy(parent.children, ({ name }) => name));
 }
 
 /** The child with a name; undefined where there are several. */
@@ -93,6 +95,10 @@ export function pathOf(element: DocumentElement, ...fields: string[]): string {
     steps.unshift(`${at.name}${positionOf(at)}`);
   }
   return `/${steps.join('/')}`;
+}
+
+export function missing(element: DocumentElement, ...fields: string[]): Refused {
+  return rejected('invalid-message', `${pathOf(element, ...fields)} is missing`);
 }
 
 /** Position among siblings of the same name, from 1 as in XPath; empty for a single one. */

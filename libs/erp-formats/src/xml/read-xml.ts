@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { MAX_BODY_BYTES, parsed, type Parsed, rejected, type RejectionCode } from '#libs/contracts';
-import type { DocumentElement } from './document-element.js';
+import type { DocumentElement, OpenElement } from './document-element.js';
 
 /**
  * Parses XML without a document type: only the five predefined entities, no file, no network. Refusals: `too-large`
@@ -44,15 +44,6 @@ class XmlFault extends Error {
   ) {
     super(message);
   }
-}
-
-interface OpenElement {
-  name: string;
-  parent: OpenElement | null;
-  children: OpenElement[];
-  text: string;
-  attributes: Record<string, string>;
-  notText?: string;
 }
 
 /** Returns the root. Throws {@link XmlFault}. */
