@@ -19,26 +19,27 @@ export interface JsonRecord {
 
 /** All records of a document: a single one, a list, or either within envelopes. */
 export function recordsIn(json: unknown, envelopes: readonly string[], path = ''): JsonRecord[] {
-  if (Array.isArray(json)) {
-    return json.flatMap((entry: unknown, index) => recordIn(entry, `${path}[${index}]`));
-  }
-  if (!isJsonObject(json)) return [];
-  const envelope = envelopes.find((name) => isWrapped(field(json, name)));
-  if (envelope === undefined) return [{ fields: json, path }];
-  return recordsIn(field(json, envelope), envelopes, pathTo({ path }, envelope));
+  return [...walkRecords(json, envelopes, path)];
 }
 
-/** The first record, which determines the format of the document; without its path. */
-export function firstRecordIn(
+/** The first record, which determines the format of the document. Looks at no other. */
+export function firstRecordIn(json: unknown, envelopes: readonly string[]): JsonRecord | undefined {
+  const [first] = walkRecords(json, envelopes, '');
+  return first;
+}
+
+function* walkRecords(
   json: unknown,
   envelopes: readonly string[],
-): Omit<JsonRecord, 'path'> | undefined {
-  if (Array.isArray(json)) return recordIn(json.find((entry) => entry !== null) ?? null, '')[0];
-  if (!isJsonObject(json)) return undefined;
-  const envelope = envelopes.find((name) => isWrapped(field(json, name)));
-  return envelope === undefined
-    ? { fields: json }
-    : firstRecordIn(field(json, envelope), envelopes);
+  path: string,
+): Generator<JsonRecord> {
+  if (Array.isArray(json)) {
+    for (const [index, entry] of json.entries()) yield* recordIn(entry, `${path}[${index}]`);
+  } else if (isJsonObject(json)) {
+    const envelope = envelopes.find((name) => isWrapped(field(json, name)));
+    if (envelope === undefined) yield { fields: json, path };
+    else yield* walkRecords(field(json, envelope), envelopes, pathTo({ path }, envelope));
+  }
 }
 
 /** None for null. Keeps any other value, for its reader to refuse. */

@@ -38,7 +38,7 @@ export interface OrderTable {
   /** Fields that may contain the records. */
   envelopes: readonly string[];
   /** The kind of a record; undefined for another format. */
-  kindOf: (record: Pick<JsonRecord, 'fields'>) => 'order' | 'operation' | 'status' | undefined;
+  kindOf: (record: JsonRecord) => 'order' | 'operation' | 'status' | undefined;
   /** A field that identifies the format, and further fields that no other format has. */
   sign: { field: string; besides: readonly string[] };
   order: Readers<OrderFields> & { orderId: FieldReader<string>; status: FieldReader<OrderStatus> };
@@ -90,7 +90,7 @@ export function orderFormat(table: OrderTable): OrderFormat {
 
 /** The missing field that would identify the format, for a record with other fields of the format. */
 export function missingSign(
-  record: Pick<JsonRecord, 'fields'> | undefined,
+  record: JsonRecord | undefined,
   { field, besides }: OrderTable['sign'],
 ): string | undefined {
   return besides.some((name) => Object.hasOwn(record?.fields ?? {}, name)) ? field : undefined;

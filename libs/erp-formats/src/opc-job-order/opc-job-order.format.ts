@@ -91,7 +91,7 @@ function methodIn(json: JsonObject): Job | undefined {
 }
 
 /** Job orders of B2MML have an ID instead of a JobOrderID. */
-function isJob({ fields }: Pick<JsonRecord, 'fields'>): boolean {
+function isJob({ fields }: JsonRecord): boolean {
   if (Object.hasOwn(fields, 'JobOrderID')) return true;
   const order = field(fields, 'JobOrder');
   return isJsonObject(order) && Object.hasOwn(order, 'JobOrderID');
