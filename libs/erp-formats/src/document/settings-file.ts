@@ -64,8 +64,12 @@ export class SettingsFields {
   }
 
   identifier(name: string): string | undefined {
+    return this.value(name) === undefined ? undefined : this.requiredIdentifier(name);
+  }
+
+  requiredIdentifier(name: string): string {
     const value = this.value(name);
-    if (value === undefined || isIdentifier(value)) return value;
+    if (isIdentifier(value)) return value;
     throw this.fault(name, 'must be text of 1 to 256 characters');
   }
 

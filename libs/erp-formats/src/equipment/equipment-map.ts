@@ -1,7 +1,12 @@
 import { parse as parseYaml } from 'yaml';
 import { parse } from 'csv-parse/sync';
-import { isIdentifier, type OrderOperation } from '#libs/contracts';
-import { SettingsFileError, syntaxFault, YAML_OPTIONS } from '../document/settings-file.js';
+import type { OrderOperation } from '#libs/contracts';
+import {
+  SettingsFields,
+  SettingsFileError,
+  syntaxFault,
+  YAML_OPTIONS,
+} from '../document/settings-file.js';
 
 /** Maps plants and work centres to machines. */
 export class EquipmentMap {
@@ -78,9 +83,8 @@ export function equipmentMapFormat(path: string): EquipmentMapFormat {
  * SettingsFileError}.
  */
 export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
-  const bounded = boundedText(text);
   try {
-    return readEntries(READERS[format](bounded));
+    return readEntries(READERS[format](boundedText(text)));
   } catch (cause) {
     throw invalid(format, cause);
   }
@@ -97,9 +101,8 @@ export async function parseEquipmentMapAsync(
   readYaml: (text: string) => Promise<unknown>,
 ): Promise<EquipmentMapEntry[]> {
   if (format !== 'yaml') return parseEquipmentMap(text, format);
-  const bounded = boundedText(text);
   try {
-    return readEntries(await readYaml(bounded));
+    return readEntries(await readYaml(boundedText(text)));
   } catch (cause) {
     throw invalid(format, cause);
   }
@@ -138,16 +141,10 @@ const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> =
 };
 
 function readEntry(entry: unknown, position: number): EquipmentMapEntry {
-  if (typeof entry !== 'object' || entry === null) {
-    throw new SettingsFileError(`entry ${position} of the equipment map must be an object`);
-  }
-  const [plant = '', workCentre = '', machineId = ''] = FIELDS.map((name) => {
-    const value: unknown = Object.hasOwn(entry, name) ? Reflect.get(entry, name) : undefined;
-    if (isIdentifier(value)) return value.trim();
-    throw new SettingsFileError(
-      `entry ${position} of the equipment map: ${name} must be text of 1 to 256 characters`,
-    );
-  });
+  const fields = new SettingsFields(entry, `entry ${position} of the equipment map`);
+  const [plant = '', workCentre = '', machineId = ''] = FIELDS.map((name) =>
+    fields.requiredIdentifier(name).trim(),
+  );
   return { plant, workCentre, machineId };
 }
 
