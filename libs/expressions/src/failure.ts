@@ -17,14 +17,14 @@ export function failureOf(error: unknown): Failure {
 
 /** A failure as the text of a rejection. */
 export function describeFailure({ code, position }: Failure, limits: Limits): string {
-  const isLibrarys = code !== undefined && /^[A-Z]\d{4}$/.test(code);
+  const isLibrarys = /^[A-Z]\d{4}$/.test(code ?? '');
   const fault = isLibrarys ? `JSONata error ${code}` : 'it fails';
   const place = position === undefined ? '' : ` at character ${position}`;
-  const reason = code === undefined ? undefined : reasonOf(code, limits);
+  const reason = reasonOf(code, limits);
   return `${fault}${place}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-function reasonOf(code: string, limits: Limits): string | undefined {
+function reasonOf(code: string | undefined, limits: Limits): string | undefined {
   switch (code) {
     case 'D1011':
       return `it recurses deeper than ${limits.levels} levels`;

@@ -198,7 +198,6 @@ function stateOf(
     const { reason: why, since, by } = pause;
     return { state: 'pausedByHand', why, since, by };
   }
-  if (firstPaused === undefined) return { state: 'running', why: null, since: null, by: null };
-  const { why, since } = firstPaused;
-  return { state: 'paused', why, since, by: null };
+  const { why = null, since = null } = firstPaused ?? {};
+  return { state: firstPaused === undefined ? 'running' : 'paused', why, since, by: null };
 }

@@ -138,11 +138,8 @@ function orderIdInAnswer(
 ): string {
   const number = values['orderId'] ?? '';
   const orderId = keepLeadingZeros ? number : number.replace(/^0+(?=\d+$)/, '');
-  return fillPlaceholders(answerOrderId, { ...values, orderId });
-}
-
-function fillPlaceholders(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(PLACEHOLDER, (_, name: string) => values[name] ?? '');
+  const all: Readonly<Record<string, string>> = { ...values, orderId };
+  return answerOrderId.replace(PLACEHOLDER, (_, name: string) => all[name] ?? '');
 }
 
 /** The URL of the GET. */
