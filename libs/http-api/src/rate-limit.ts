@@ -47,13 +47,8 @@ const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
 export function networkOf(address = ''): string {
   const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.toLowerCase().split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? 0 : tail.split(':').length;
-  if (tail !== undefined) {
-    groups.push(...Array.from({ length: 8 - groups.length - after }, () => '0'));
-    if (tail !== '') groups.push(...tail.split(':'));
-  }
-  const network = groups.slice(0, 4).map((group) => parseInt(group, 16).toString(16));
-  return `${network.join(':')}::/64`;
+  const [head = [], tail = []] = plain.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0');
+  const network = [...head, ...zeros, ...tail].slice(0, 4);
+  return `${network.map((group) => parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
