@@ -32,7 +32,6 @@ import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonLists } from './reason-lists.js';
 
 interface DirectoryStatus {
-  machines: number;
   /** Epoch seconds of the list in use; null before the first. */
   loadedAt: number | null;
   /** Why the latest look-up gave no list; null when it did. */
@@ -82,7 +81,7 @@ export class MachineDirectory
   }
 
   get status(): DirectoryStatus {
-    return { machines: this.current.size, loadedAt: this.loadedAt, problem: this.problem };
+    return { loadedAt: this.loadedAt, problem: this.problem };
   }
 
   machines(): ReadonlyMap<string, MachineInfo> {

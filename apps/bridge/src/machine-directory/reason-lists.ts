@@ -117,7 +117,7 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   private keepContent(machineId: string, known: KnownReasons): void {
-    if (known.loadedAtMs !== null) this.known.set(machineId, known);
+    if (known !== NOTHING_KNOWN) this.known.set(machineId, known);
   }
 
   private newList(machineId: string): ReasonList {
@@ -132,7 +132,6 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   private isFresh({ loadedAtMs }: KnownReasons): boolean {
-    if (loadedAtMs === null) return false;
     return this.clock.monotonicMs() - loadedAtMs <= this.settings.reasonsRefreshSeconds * 1000;
   }
 
@@ -164,11 +163,12 @@ type ReasonsAnswer = HttpAnswer<ClassificationReason[]>;
 
 interface KnownReasons {
   readonly codes: ReadonlySet<string>;
-  /** By the monotonic clock; null before the first answer. */
-  readonly loadedAtMs: number | null;
+  /** By the monotonic clock. */
+  readonly loadedAtMs: number;
 }
 
-const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAtMs: null };
+/** Before the first answer. */
+const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAtMs: -Infinity };
 
 interface ReasonListOptions {
   read: () => Promise<ReasonsAnswer>;

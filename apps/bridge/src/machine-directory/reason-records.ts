@@ -6,14 +6,15 @@ import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
 import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
 import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
+import { Absence } from './look-ups.js';
 
 interface PublishedReasons {
   /** Digest of the list as last published, since lists may be long; undefined before. */
   digest: string | undefined;
   /** Milliseconds of the monotonic clock. */
   readAtMs: number;
-  /** Milliseconds of the monotonic clock, of the first in a row of empty lists that are not accepted yet. */
-  emptySinceMs?: number;
+  /** Set while an empty list is not accepted yet. */
+  emptiness?: Absence;
 }
 
 /** Bounded, since messages may name machines that do not exist. */
@@ -32,14 +33,12 @@ export class ReasonRecords {
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
   private readonly topic: string;
-  private readonly refreshMs: number;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly producer: IdempotentProducer,
   ) {
-    this.refreshMs = settings.reasonsRefreshSeconds * 1000;
     this.topic = `${settings.kafka.topicPrefix}${TOPICS.classificationReasons}`;
   }
 
@@ -65,9 +64,9 @@ export class ReasonRecords {
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
     if (digest === EMPTY && before !== undefined && before !== EMPTY) {
-      const emptySinceMs = known?.emptySinceMs ?? readAtMs;
-      if (readAtMs - emptySinceMs < this.refreshMs) {
-        this.published.set(machineId, { digest: before, readAtMs, emptySinceMs });
+      const emptiness = known?.emptiness ?? new Absence(this.settings.reasonsRefreshSeconds);
+      if (!emptiness.recordAbsence(readAtMs)) {
+        this.published.set(machineId, { digest: before, readAtMs, emptiness });
         return;
       }
     }
