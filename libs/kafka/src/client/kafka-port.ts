@@ -1,8 +1,7 @@
-import type * as Kafkajs from '#libs/kafkajs-patches';
+import type { Kafka } from '#libs/kafkajs-patches';
 
 /**
- * The part of a Kafka client that libs/kafka uses. kafkajs with its patches is the only implementation; another
- * client would have to provide:
+ * The Kafka client of this lib: kafkajs with its patches. Another one would have to provide:
  *
  * - membership in a group with our own assignor, and hooks before a member joins, syncs and leaves
  *   (`consumer/group-consumer.ts`);
@@ -12,11 +11,7 @@ import type * as Kafkajs from '#libs/kafkajs-patches';
  * - idempotent sends that return the unsent records of a failed one (`producer/idempotent-producer.ts`);
  * - administration of topics, offsets and groups.
  */
-export interface KafkaClient {
-  admin(): Admin;
-  consumer(config: Kafkajs.ConsumerConfig): Consumer;
-  producer(config: Kafkajs.ProducerConfig): Producer;
-}
+export type KafkaClient = Pick<Kafka, 'admin' | 'consumer' | 'producer'>;
 
 /** Partitions that a rebalance has assigned to this process, by topic. */
 export type PartitionAssignment = ReadonlyMap<string, readonly number[]>;
@@ -37,47 +32,18 @@ export interface FetchedEnds {
   lastStartOffset?: string;
 }
 
-export type Admin = Pick<
-  Kafkajs.Admin,
-  | 'connect'
-  | 'createPartitions'
-  | 'createTopics'
-  | 'deleteGroups'
-  | 'deleteTopicRecords'
-  | 'describeConfigs'
-  | 'describeGroups'
-  | 'disconnect'
-  | 'fetchOffsets'
-  | 'fetchTopicMetadata'
-  | 'fetchTopicOffsets'
-  | 'fetchTopicOffsetsByTimestamp'
-  | 'listTopics'
-  | 'setOffsets'
->;
-
-export type Consumer = Pick<
-  Kafkajs.Consumer,
-  'connect' | 'disconnect' | 'events' | 'on' | 'pause' | 'resume' | 'run' | 'seek' | 'subscribe'
->;
-
-export type Producer = Pick<
-  Kafkajs.Producer,
-  'connect' | 'disconnect' | 'sendBatch' | 'transaction'
->;
-
-export type Transaction = Pick<
-  Kafkajs.Transaction,
-  'abort' | 'commit' | 'sendBatch' | 'sendOffsets'
->;
-
 export type {
+  Admin,
   Batch,
+  Consumer,
   FetchedRecord,
   ITopicConfig as TopicConfig,
   KafkaJSProtocolError,
   KafkaMessage,
   Message,
+  Producer,
   TopicMessages,
   TopicPartition,
+  Transaction,
   Unreadable,
 } from '#libs/kafkajs-patches';
