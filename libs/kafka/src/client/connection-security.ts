@@ -9,7 +9,7 @@ import {
   versionOf,
 } from '#libs/config';
 import {
-  type AuthenticationProviderArgs,
+  type AuthenticationProviderArgs as SaslConnection,
   type KafkaConfig,
   openSocket,
   passwordLogins,
@@ -165,8 +165,6 @@ class LoginTokens {
     return this.source;
   }
 }
-
-type SaslConnection = AuthenticationProviderArgs;
 
 /**
  * SASL OAUTHBEARER (RFC 7628). kafkajs's own login takes the challenge with which a broker refuses a token for

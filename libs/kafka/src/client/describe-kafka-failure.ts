@@ -1,13 +1,3 @@
-const UNTRUSTED =
-  "the broker's certificate is of an authority that is not trusted: KAFKA_SSL_CA_FILE must hold that " +
-  'authority (without the setting, those that come with Node are trusted)';
-const OUT_OF_DATE =
-  "the broker's certificate, or that of its authority, is not valid at this time: renew it, or set the clock";
-const NO_SASL =
-  'the broker knows no login at this port: unset the KAFKA_SASL_… settings, or correct KAFKA_BROKERS';
-const CLIENT_CERTIFICATE =
-  'the broker asks for a certificate, or does not accept this one: ' +
-  'see KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE';
 const SILENT =
   'no broker answers there: if that goes on, look at it and at the way to it, or correct KAFKA_BROKERS';
 const NO_TLS =
@@ -17,9 +7,13 @@ const NO_TLS =
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|(DEPTH_ZERO_)?SELF_SIGNED_CERT(_IN_CHAIN)?|CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED)$/,
-    UNTRUSTED,
+    "the broker's certificate is of an authority that is not trusted: KAFKA_SSL_CA_FILE must hold that " +
+      'authority (without the setting, those that come with Node are trusted)',
   ],
-  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, OUT_OF_DATE],
+  [
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/,
+    "the broker's certificate, or that of its authority, is not valid at this time: renew it, or set the clock",
+  ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     "the broker's certificate is for other hosts: KAFKA_BROKERS, and the broker's advertised.listeners, " +
@@ -28,7 +22,8 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   // The wording of the TLS library varies, that of the alert does not.
   [
     /^ERR_SSL_.*ALERT_(BAD_CERTIFICATE|CERTIFICATE_|UNSUPPORTED_CERT|UNKNOWN_CA)/,
-    CLIENT_CERTIFICATE,
+    'the broker asks for a certificate, or does not accept this one: ' +
+      'see KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE',
   ],
   [/^ERR_SSL_/, NO_TLS],
   [
@@ -55,7 +50,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     "the host of a broker is not known: correct KAFKA_BROKERS, or the broker's advertised.listeners",
   ],
   [/^UNSUPPORTED_SASL_MECHANISM$/, 'the broker does not offer what KAFKA_SASL_MECHANISM names'],
-  [/^ILLEGAL_SASL_STATE$/, NO_SASL],
+  [
+    /^ILLEGAL_SASL_STATE$/,
+    'the broker knows no login at this port: unset the KAFKA_SASL_… settings, or correct KAFKA_BROKERS',
+  ],
   [
     /^KafkaJSConnectionClosedError$/,
     'the broker closed the connection: if that goes on, its port expects another KAFKA_SSL or a ' +
@@ -213,7 +211,6 @@ const CREATE_TOPIC_ADVICE = new Map([
     'the brokers do not take cleanup.policy or max.message.bytes as the bridge sets it: create them by hand',
   ],
 ]);
-const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS';
 
 /** kafkajs's error for one of several topics. */
 interface CreateTopicFailure extends Error {
@@ -224,7 +221,7 @@ interface CreateTopicFailure extends Error {
 function describeCreateTopicFailures(failures: readonly CreateTopicFailure[]): string {
   const topicsOf = new Map<string, string[]>();
   for (const { type, topic, message } of failures) {
-    if (type === ALREADY_THERE) continue;
+    if (type === 'TOPIC_ALREADY_EXISTS') continue;
     const why = `${CREATE_TOPIC_ADVICE.get(String(type)) ?? message} (${String(type)})`;
     topicsOf.set(why, [...(topicsOf.get(why) ?? []), String(topic)]);
   }

@@ -6,6 +6,8 @@ import type { Admin, KafkaClient, TopicConfig } from './kafka-port.js';
 import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
+const logger = new Logger('Topics');
+
 /** A topic that the bridge needs. */
 export interface TopicSpecification {
   name: string;
@@ -57,10 +59,12 @@ export async function ensureTopics(
       );
     }
     for (const topic of narrow) await widen(admin, topic);
-    const kept = topics.filter(({ cleanupPolicy }) => cleanupPolicy !== 'delete');
+    const kept = topics.filter(
+      ({ cleanupPolicy, name }) => cleanupPolicy !== 'delete' && existing.has(name),
+    );
     await warnOfDeletion(
       admin,
-      kept.map(({ name }) => name).filter((name) => existing.has(name)),
+      kept.map(({ name }) => name),
     );
   });
 }
@@ -89,18 +93,12 @@ async function createMissing(
   });
   // Another process may create them at the same time: kafkajs returns false for "already exists".
   await admin.createTopics({ waitForLeaders: false, topics: wanted });
-  await untilAsWide(
-    admin,
-    missing.map(({ name }) => name),
-    1,
-  );
+  const names = missing.map(({ name }) => name);
+  await untilAsWide(admin, names, 1);
   for (const width of new Set(wanted.map(({ numPartitions }) => numPartitions))) {
-    const names = wanted.filter(({ numPartitions }) => numPartitions === width);
-    new Logger('Topics').log({
-      msg: 'topics created',
-      topics: names.map(({ topic }) => topic),
-      partitions: width,
-    });
+    const alike = wanted.filter(({ numPartitions }) => numPartitions === width);
+    const created = alike.map(({ topic }) => topic);
+    logger.log({ msg: 'topics created', topics: created, partitions: width });
   }
 }
 
@@ -156,7 +154,7 @@ async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> 
     }
   }
   await untilAsWide(admin, [name], count);
-  new Logger('Topics').log({ msg: 'partitions added', topic: name, partitions: count });
+  logger.log({ msg: 'partitions added', topic: name, partitions: count });
 }
 
 interface NarrowTopic {
@@ -203,8 +201,6 @@ async function areAsWide(admin: Admin, names: readonly string[], count: number):
     return false;
   }
 }
-
-const logger = new Logger('Topics');
 
 /** Warns of topics that must keep their records but were created elsewhere with a policy that deletes. */
 async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<void> {
