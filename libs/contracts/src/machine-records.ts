@@ -40,7 +40,8 @@ export interface StateCorrected extends StateChanged {
   corrects: string;
 }
 
-export type ObservationLossReason = 'noData' | 'stale' | 'unreachable' | 'forbidden' | 'removed';
+export const LOSS_REASONS = ['noData', 'stale', 'unreachable', 'forbidden', 'removed'] as const;
+export type ObservationLossReason = (typeof LOSS_REASONS)[number];
 
 /** `machine.observation.lost.v1`. A machine that is not observed is never reported as OFF. */
 export interface ObservationLost {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, MACHINE_STATES } from '#libs/contracts';
-import type { Observation, PublishedPeriod, TrackedMachine } from './tracked-machine.js';
+import { isJsonObject, type JsonObject, LOSS_REASONS, MACHINE_STATES } from '#libs/contracts';
+import type { PublishedPeriod, TrackedMachine } from './tracked-machine.js';
 
 /** Returns the parsed value; undefined if it is invalid. */
 type Parse = (value: unknown) => unknown;
@@ -33,9 +33,6 @@ const objectOf = (fields: Readonly<Record<string, Parse>>): Parse => {
 };
 
 const state = oneOf(...MACHINE_STATES);
-const observation = oneOf(
-  ...(['ok', 'noData', 'stale', 'unreachable', 'forbidden', 'removed'] satisfies Observation[]),
-);
 const IDENTITY = { state, startTime: whole, revision: whole };
 const period = objectOf({
   ...IDENTITY,
@@ -54,7 +51,7 @@ const trackedMachine = objectOf({
   replaced: listOf(objectOf(IDENTITY)),
   settledUntil: orNull(whole),
   unreadFrom: orNull(whole),
-  observation,
+  observation: oneOf('ok', ...LOSS_REASONS),
   lostSince: orNull(whole),
   lastUpdateTime: orNull(whole),
   sequence: whole,
