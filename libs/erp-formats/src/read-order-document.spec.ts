@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { fixture, readMessages, readSnapshots } from '../test/read-messages.js';
+import { readMessages, readSnapshots } from '../test/read-messages.js';
 import { FORMATS, readOrderDocument } from './read-orders.js';
 
 const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
@@ -55,12 +55,6 @@ describe('an order document', () => {
     const contentType = 'Application/x-SAP.IDoc';
 
     expect(readSnapshots(IDOC, { contentType })[0]?.orderId).toBe('4711');
-  });
-
-  it('in JSON is recognised by its shape', () => {
-    const operations = fixture('sap-odata-operations.json');
-
-    expect(readMessages(operations, { contentType: 'application/json' })).toHaveLength(1);
   });
 
   it.each([

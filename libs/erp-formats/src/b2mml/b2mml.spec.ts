@@ -518,14 +518,6 @@ describe('B2MML in XML', () => {
       new RegExp(`^invalid-message: B2MML schedules and job orders: /.*/${field} is given twice$`),
     );
   });
-
-  it('may have any number of equipment requirements', () => {
-    const [message] = readAll(
-      order(place.replace('</EquipmentID>', '</EquipmentID><EquipmentID/>')),
-    );
-
-    expect(message?.order.operations).toMatchObject([{ workCentre: 'FR01' }]);
-  });
 });
 
 const operationsIn = (body: string) => readAll(body).flatMap(({ order }) => order.operations ?? []);

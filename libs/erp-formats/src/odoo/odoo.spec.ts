@@ -110,26 +110,6 @@ describe('a manufacturing order of Odoo', () => {
 });
 
 describe('a work order of Odoo', () => {
-  it('that a webhook sends changes its order, which its barcode names', () => {
-    expect(readMessages(fixture('odoo-workorder-webhook.json'), { recordedAt: 17 })).toEqual([
-      {
-        kind: 'change',
-        order: {
-          orderId: 'WH/MO/00301',
-          changedAt: 17,
-          operations: [
-            {
-              operationId: '42',
-              workCentre: '5',
-              status: 'released',
-              plannedStart: epochSeconds('2024-03-20T09:33:00Z'),
-            },
-          ],
-        },
-      },
-    ]);
-  });
-
   it.each([
     ['read', [7, 'WH/MO/7']],
     ['web_read', { id: 7, display_name: 'WH/MO/7' }],
