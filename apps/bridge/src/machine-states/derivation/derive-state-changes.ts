@@ -115,16 +115,21 @@ function afterReading(
     const { before, chain } = toPublish;
     // The log cannot correct periods before its start, so that they count as settled.
     if (before !== null) next = dropSettled(next, before.startTime);
-    const nextDetection = detectionsFrom(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
+    const edge = log?.truncatedBefore ?? historyEdge(toPublish, log);
+    let detection: Detection = {
+      detectedAt: now,
+      ...(edge !== undefined && { historyTruncatedBefore: edge }),
+    };
     if (isFresh && next.observation !== 'ok') {
-      add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
+      add(observationRestored(next, reading.lastUpdateTime, detection));
+      detection = { detectedAt: now };
     }
     // Periods that wait for the log are kept until it has been read and all of them are corrected.
     const most =
       log === null && unreadFrom !== null
         ? (context.mostUnreadPeriods ?? mostUnreadPeriods(1))
         : Math.max(MOST_PERIODS, tracked.periods.length);
-    for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
+    for (const event of publishChain(next, before, chain, detection, most)) add(event);
     if (log !== null) {
       const unread = unreadAfter(reading, segments, final, log.startBefore);
       next = { ...next, unreadFrom: stillUnread(next, unread, { log, segments, settledTime }) };
@@ -152,13 +157,4 @@ function stillUnread(
     return historyFrom;
   }
   return unreadFrom === null ? null : Math.max(unreadFrom, historyFrom ?? first);
-}
-
-/** Sets `historyTruncatedBefore` in the first event only. */
-function detectionsFrom(detectedAt: number, edge: number | undefined): () => Detection {
-  return () => {
-    const detection = edge === undefined ? {} : { historyTruncatedBefore: edge };
-    edge = undefined;
-    return { detectedAt, ...detection };
-  };
 }

@@ -126,14 +126,14 @@ type PeriodContent = Omit<PublishedPeriod, 'revision'>;
  * from the `after` of each.
  *
  * @param before the published period before the chain, which stays unchanged
- * @param nextDetection called once for each event
+ * @param detection of the first event; the others have its time alone
  * @param most maximum of periods to keep
  */
 export function publishChain(
   tracked: TrackedMachine,
   before: PublishedPeriod | null,
   chain: readonly ChainedPeriod[],
-  nextDetection: () => Detection,
+  detection: Detection,
   most: number,
 ): SequencedEvent[] {
   const events: SequencedEvent[] = [];
@@ -149,7 +149,8 @@ export function publishChain(
     publishedSoFar = [...publishedSoFar, latest].slice(-most - 1);
     if (isPublished) continue;
     const after = withPeriods(next, [...publishedSoFar, ...notYetReached], published, most);
-    const event = periodEvent(after, latest, published, nextDetection());
+    const detected = events.length === 0 ? detection : { detectedAt: detection.detectedAt };
+    const event = periodEvent(after, latest, published, detected);
     events.push(event);
     next = event.after;
   }
