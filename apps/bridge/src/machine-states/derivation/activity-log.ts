@@ -183,14 +183,10 @@ function indexOfPublished(
   segments: readonly ActivitySegment[],
 ): number {
   const distance = (segment: ActivitySegment): number => Math.abs(segment.startTime - startTime);
-  let nearest = -1;
-  let nearestDistance = START_TOLERANCE_SECONDS + 1;
-  for (const [index, segment] of segments.entries()) {
-    if (segment.state !== state || distance(segment) >= nearestDistance) continue;
-    nearest = index;
-    nearestDistance = distance(segment);
-  }
-  if (nearest >= 0) return nearest;
+  const [nearest] = segments
+    .filter((it) => it.state === state && distance(it) <= START_TOLERANCE_SECONDS)
+    .sort((a, b) => distance(a) - distance(b));
+  if (nearest !== undefined) return segments.indexOf(nearest);
   return segments.findIndex(
     (it) => it.state === state && it.startTime <= startTime && startTime < it.endTime,
   );

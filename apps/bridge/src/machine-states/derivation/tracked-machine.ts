@@ -52,9 +52,6 @@ export interface TrackedMachine {
   sequence: number;
 }
 
-/** Shared, since most of up to a hundred thousand machines have nothing to store. */
-const NONE: readonly never[] = [];
-
 /** Maximum of periods kept of a machine while its log can be read; older ones are not corrected. */
 export const MOST_PERIODS = 32;
 /** Maximum while the log cannot be read: `most` in a small fleet, `least` in a large one. */
@@ -72,8 +69,8 @@ export function newlyTracked(info: MachineInfo): TrackedMachine {
   return {
     version: 2,
     ...namesOf(info),
-    periods: NONE,
-    replaced: NONE,
+    periods: [],
+    replaced: [],
     settledUntil: null,
     unreadFrom: null,
     observation: 'ok',
@@ -129,8 +126,8 @@ export function dropSettled(tracked: TrackedMachine, time: number): TrackedMachi
   );
   return {
     ...tracked,
-    periods: last === 0 ? tracked.periods : tracked.periods.slice(last),
-    replaced: replaced.length === 0 ? NONE : replaced,
+    periods: tracked.periods.slice(last),
+    replaced,
     settledUntil: until,
   };
 }
@@ -211,15 +208,7 @@ export function isTooFarAhead(time: number | null, now: number): boolean {
  * loss would begin after its detection.
  */
 export function withoutTimesAhead(tracked: TrackedMachine, now: number): TrackedMachine {
+  const valid = (time: number | null): number | null => (isTooFarAhead(time, now) ? null : time);
   const { lastUpdateTime, lostSince } = tracked;
-  const [isUpdateAhead, isLossAhead] = [
-    isTooFarAhead(lastUpdateTime, now),
-    isTooFarAhead(lostSince, now),
-  ];
-  if (!isUpdateAhead && !isLossAhead) return tracked;
-  return {
-    ...tracked,
-    lastUpdateTime: isUpdateAhead ? null : lastUpdateTime,
-    lostSince: isLossAhead ? null : lostSince,
-  };
+  return { ...tracked, lastUpdateTime: valid(lastUpdateTime), lostSince: valid(lostSince) };
 }

@@ -166,11 +166,9 @@ export class PollQueue<T> {
 
   /** Makes turns that were passed over due again, in their original order, once the service answers. */
   requeuePassedOver(): void {
-    for (
-      let turn = this.passedOver.takeEarliest();
-      turn !== undefined;
-      turn = this.passedOver.takeEarliest()
-    ) {
+    for (;;) {
+      const turn = this.passedOver.takeEarliest();
+      if (turn === undefined) return;
       this.addTurn(turn);
     }
   }

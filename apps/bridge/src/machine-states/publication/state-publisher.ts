@@ -141,9 +141,10 @@ export class StatePublisher {
     before: TrackedMachine | undefined,
     tracked: TrackedMachine,
   ): { records: readonly OutboundRecord[]; bytes: number } {
-    const latest = this.latestStateRecord(tracked);
-    const directory = this.directoryRecords(before, tracked);
-    const records = latest === undefined ? directory : [latest, ...directory];
+    const records = [
+      ...this.latestStateRecords(tracked),
+      ...this.directoryRecords(before, tracked),
+    ];
     const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
     return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
   }
@@ -189,12 +190,12 @@ export class StatePublisher {
     };
   }
 
-  /** The latest state as a record of `machine.states.v1`; undefined before the machine's first event. */
-  private latestStateRecord(tracked: TrackedMachine): OutboundRecord | undefined {
-    if (tracked.sequence === 0) return undefined;
+  /** The latest state as a record of `machine.states.v1`; none before the machine's first event. */
+  private latestStateRecords(tracked: TrackedMachine): OutboundRecord[] {
+    if (tracked.sequence === 0) return [];
     const record = stateRecord(tracked);
     const value = record && this.frames.valueOf(TOPICS.states, JSON.stringify(record));
-    return this.jsonRecord(TOPICS.states, tracked.machineId, value);
+    return [this.jsonRecord(TOPICS.states, tracked.machineId, value)];
   }
 
   /** Makes a machine's record of JSON; null makes a tombstone. */
