@@ -76,6 +76,13 @@ describe('deriveStateChanges', () => {
     expect(next).toMatchObject({ observation: 'ok', lastUpdateTime: T0, sequence: 1 });
   });
 
+  it('begins no state before 1970, whatever the service says of its duration', () => {
+    for (const minutes of [2 ** 31 - 1, Number.MAX_SAFE_INTEGER, 1e300]) {
+      const { events } = poll(undefined, 90, operating(T0, minutes));
+      expect(events).toMatchObject([{ data: { state: 'OPERATING', startTime: 0 } }]);
+    }
+  });
+
   it('reports the loss of an observed machine once, since its latest update', () => {
     const { events, next } = poll(observed(), 200, lost('noData'));
     const when = { since: T0, detectedAt: T0 + 200 };

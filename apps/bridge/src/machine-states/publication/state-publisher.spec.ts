@@ -139,23 +139,6 @@ describe('StatePublisher', () => {
     expect(written).toBe(derived.events.length);
   });
 
-  it.each([2 ** 31 - 1, Number.MAX_SAFE_INTEGER, 1e300])(
-    'begins no state before 1970, even if the service says that it has lasted %d minutes',
-    async (durationInMinutes) => {
-      const held = new HeldState();
-      const machine = { machineId: 'M-1', displayName: '', factoryId: 'F 1', factoryName: '' };
-      const off = { ...reading('OFF', T0), durationInMinutes };
-      const result = { kind: 'reading' as const, reading: off, log: null };
-      const derived = deriveStateChanges(machine, undefined, result, CONTEXT);
-      const published = new StatePublisher(held.state, '').publishDerivation(derived);
-      await held.release();
-      await published;
-      const [event] = held.commits[0]?.records ?? [];
-      expect(event).toMatchObject({ headers: { ce_time: '1970-01-01T00:00:00Z' } });
-      expect(JSON.parse(String(event?.value))).toMatchObject({ state: 'OFF', startTime: 0 });
-    },
-  );
-
   it('shares a transaction among derivations that are ready at about the same time, or during the previous one', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
