@@ -1,15 +1,12 @@
 import { jest } from '@jest/globals';
-import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { type KafkaClient, type TransactedState, partitionOf } from '#libs/kafka';
 import type { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
-import { PlatformModule } from '../../platform/index.js';
 import { bridgeSettings, clientOf } from '../../platform/testing/bridge-settings.js';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineStates } from '../machine-states.js';
-import { MachineStatesModule } from '../machine-states.module.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { PartitionWatch } from './partition-watch.js';
 import { PollHealth } from './poll-health.js';
@@ -18,39 +15,6 @@ import { PollingMetrics } from './polling-metrics.js';
 import { WatchContext } from './watch-context.js';
 
 const settings = bridgeSettings();
-
-@Module({ imports: [PlatformModule.with(settings), MachineStatesModule] })
-class MachineStatesAlone {}
-
-describe('MachineStates', () => {
-  let bridge: INestApplicationContext;
-
-  beforeAll(async () => {
-    bridge = await NestFactory.createApplicationContext(MachineStatesAlone, { logger: false });
-  });
-
-  afterAll(() => bridge.close());
-
-  it('logs an error that keeps it from watching a partition, with its stack', async () => {
-    const failure = new Error('a defect');
-    const logged = new Promise((resolve) => {
-      jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
-    });
-    bridge.get(MachineStates).watchPartition({
-      partition: 0,
-      partitions: 1,
-      signal: new AbortController().signal,
-      lost: new AbortController().signal,
-      get: () => undefined,
-      keys: () => new Map<string, never>().keys(),
-      entries: () => {
-        throw failure;
-      },
-      commit: () => Promise.resolve(),
-    });
-    expect(await logged).toEqual({ msg: 'not watched', partition: 0, err: failure });
-  });
-});
 
 const PARTITIONS = 3;
 const PARTITION = 1;
@@ -150,6 +114,16 @@ describe('PartitionWatch', () => {
     }
     expect(machines.watches).toHaveLength(PLANT.length);
     expect(values).toHaveBeenCalledTimes(1);
+  });
+
+  it('logs an error that keeps it from being watched, with its stack', () => {
+    const failure = new Error('a defect');
+    const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const entries = () => {
+      throw failure;
+    };
+    machinesOf(listOf([]), poller()).watchPartition({ ...stateOf(PARTITION), entries });
+    expect(logged).toHaveBeenCalledWith({ msg: 'not watched', partition: PARTITION, err: failure });
   });
 
   it('watches stored machines before the directory has been read', () => {
