@@ -5,6 +5,7 @@ import { STATE_EVENT_TYPES } from '#libs/contracts';
 import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
 import type { SequencedEvent } from '../derivation/state-events.js';
+import { MACHINE } from '../derivation/testing/tracked-periods.js';
 import { bridgeSettings, clientOf } from '../../platform/testing/bridge-settings.js';
 import { ActivityLogReader } from './activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
@@ -14,7 +15,6 @@ import { WatchContext } from './watch-context.js';
 
 const { changed, corrected, observationRestored: restored } = STATE_EVENT_TYPES;
 const T0 = 1_763_680_020;
-const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 
 interface Answer {
   status: number;

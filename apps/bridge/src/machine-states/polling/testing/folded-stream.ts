@@ -22,12 +22,16 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
   return [...versions.values()];
 }
 
-/** Checks that events count from 1 without gaps, each row continues the previous one, and the record has the latest. */
+/**
+ * Checks that events count from 1 without gaps and have ids of their own, each row continues the previous one, and the
+ * record has the latest.
+ */
 export function expectContinuous(
   events: readonly SequencedEvent[],
   record: MachineStateRecord | undefined,
 ): void {
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   const rows = inOrder(latestVersions(events));
   const { state, startTime } = rows.at(-1) ?? {};
   if (rows.length > 0) expect(record).toMatchObject({ state, startTime, sequence: events.length });

@@ -8,6 +8,7 @@ import type {
 import type { MachineStateRecord } from '#libs/contracts';
 import { parseTrackedMachine } from '../../derivation/parse-tracked-machine.js';
 import type { SequencedEvent } from '../../derivation/state-events.js';
+import { MACHINE } from '../../derivation/testing/tracked-periods.js';
 import { stateRecord, type TrackedMachine } from '../../derivation/tracked-machine.js';
 import { ActivityLogReader } from '../activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from '../machine-watch.js';
@@ -17,8 +18,6 @@ import { PollingMetrics } from '../polling-metrics.js';
 import { WatchContext } from '../watch-context.js';
 import { bridgeSettings } from '../../../platform/testing/bridge-settings.js';
 import { type Conditions, SETTLE_SECONDS, type SimulatedService } from './simulated-service.js';
-
-const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 
 /** A log that `fails` may be answered later; the others are answers without content. */
 export type LogConduct = 'answers' | 'fails' | 'forbidden' | 'notFound' | 'noData' | 'empty';
