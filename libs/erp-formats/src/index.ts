@@ -15,7 +15,7 @@ export {
   OrderMapping,
   parseOrderMapping,
 } from './mapping/order-mapping.js';
-export { groupBy } from './group-by.js';
+export { groupBy } from './grouping/group-by.js';
 export type { OrderDocument } from './document/order-format.js';
 export { YAML_OPTIONS } from './document/settings-file.js';
 export { readOrderDocument, readOrders } from './read-orders.js';

@@ -11,7 +11,7 @@ import {
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../grouping/group-by.js';
 import { statusWithin } from '../document/status-within.js';
 import { type FieldReader, readFields, type Readers } from './field-reader.js';
 import {

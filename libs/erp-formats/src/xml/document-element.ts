@@ -1,5 +1,5 @@
 import { parsed, type Parsed, type Refused, rejected } from '#libs/contracts';
-import { groupBy } from '../group-by.js';
+import { groupBy } from '../grouping/group-by.js';
 
 /**
  * An element of a document, its name without a namespace prefix. XML is parsed to elements, and JSON of a format that
