@@ -358,7 +358,8 @@ describe('an IDoc', () => {
   });
 
   it.each([
-    ['an hour', CREATED.replace('091502', '996000'), 'CREDAT and CRETIM are no date and time'],
+    ['a minute', CREATED.replace('091502', '096000'), 'CREDAT and CRETIM are no date and time'],
+    ['half a time', CREATED.replace('091502', '09'), 'CREDAT and CRETIM are no date and time'],
     ['a day', CREATED.replace('0318', '0230'), 'CREDAT and CRETIM are no date and time'],
   ])('is refused with an invalid time: %s', (_name, control, why) => {
     expect(() => readFields('', control)).toThrow(`/LOIPRO05/IDOC/EDI_DC40/${why}`);
