@@ -18,8 +18,6 @@ import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { OPERATIONS } from './service/operations.js';
-import { ServiceModule } from './service/service.module.js';
 import { TokenRegistry } from './service/token-registry.js';
 import { followTokensFile, readTokens } from './service/tokens-file.js';
 
@@ -97,18 +95,15 @@ function followTokens({ tokensFile, files }: LoadedSettings, registry: TokenRegi
   return followTokensFile(tokensFile, files.tokens, registry);
 }
 
-const METHODS_OF_PATH = new Map<string, readonly string[]>(
-  Object.values(OPERATIONS).flatMap(({ paths, methods }) =>
-    paths.map((path) => [`/api/v1/${path}`, methods] as const),
-  ),
-);
+const METHODS = ['GET', 'POST', 'PUT'];
 
 /** Answers an unsupported method with 405 and the operation's methods in Allow. */
 function refuseOtherMethods(instance: FastifyInstance): void {
   instance.addHook('onRequest', (request, reply, done) => {
-    const [path = ''] = request.url.split('?', 1);
-    const methods = request.is404 ? METHODS_OF_PATH.get(path) : undefined;
-    if (!methods) {
+    const [url = ''] = request.url.split('?', 1);
+    const isOfService = request.is404 && url.startsWith('/api/v1/');
+    const methods = isOfService ? METHODS.filter((method) => instance.hasRoute({ url, method })) : [];
+    if (methods.length === 0) {
       done();
       return;
     }
@@ -148,7 +143,6 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer' })
     .build();
   return SwaggerModule.createDocument(app, config, {
-    include: [ServiceModule],
     operationIdFactory: (_, methodKey) => methodKey,
   });
 }

@@ -1,4 +1,5 @@
 import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import { Clock } from '#libs/clock';
 import type { SandboxSettings } from '#libs/config';
 import { CallLog } from './control/call-log.js';
@@ -11,10 +12,17 @@ import { ServiceGate } from './control/service-gate.js';
 import { TimelineController } from './control/timeline.controller.js';
 import { Plant } from './plant/plant.js';
 import { AnswerOptions } from './service/answer-options.js';
-import { LOGIN } from './service/login.controller.js';
-import { ServiceModule } from './service/service.module.js';
+import { Classifications } from './service/classifications.js';
+import { ClassificationsController } from './service/classifications.controller.js';
+import { LOGIN, LoginController } from './service/login.controller.js';
+import { MachineInfoController } from './service/machine-info.controller.js';
+import { MachineLookup } from './service/machine-lookup.js';
+import { MachineStatesController } from './service/machine-states.controller.js';
 import { TokenRegistry } from './service/token-registry.js';
+import { WorkOrderLists } from './service/work-order-lists.js';
+import { WorkOrderListsController } from './service/work-order-lists.controller.js';
 
+@ApiExcludeController()
 @Controller('health')
 class HealthController {
   @Get('live')
@@ -37,23 +45,22 @@ export interface SandboxWorld {
 @Module({})
 export class SandboxModule {
   static of(world: SandboxWorld): DynamicModule {
-    const providers = [
-      { provide: Clock, useValue: world.clock },
-      { provide: AnswerOptions, useValue: world.options },
-      { provide: Plant, useValue: world.plant },
-      { provide: TokenRegistry, useValue: world.tokens },
-      { provide: LOGIN, useValue: world.login },
-    ];
     return {
       module: SandboxModule,
-      global: true,
-      imports: [ServiceModule],
       controllers: [
+        ...[MachineInfoController, MachineStatesController, ClassificationsController],
+        ...[WorkOrderListsController, LoginController],
         ...[HealthController, MachinesController, TimelineController],
         ...[OptionsController, CallsController, FaultsController],
       ],
-      providers: [...providers, CallLog, FaultBoard, ServiceGate],
-      exports: providers,
+      providers: [
+        { provide: Clock, useValue: world.clock },
+        { provide: AnswerOptions, useValue: world.options },
+        { provide: Plant, useValue: world.plant },
+        { provide: TokenRegistry, useValue: world.tokens },
+        { provide: LOGIN, useValue: world.login },
+        ...[MachineLookup, Classifications, WorkOrderLists, CallLog, FaultBoard, ServiceGate],
+      ],
     };
   }
 }

@@ -6,6 +6,7 @@ import {
   ValidationPipe,
   type ValidationPipeOptions,
 } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import type { ValidationError } from 'class-validator';
 import { validationProblems } from '../http/validation-problems.js';
 
@@ -27,6 +28,7 @@ export const CONTROL_VALIDATION: ValidationPipeOptions = {
  */
 export function ControlController(path: string): ClassDecorator {
   return applyDecorators(
+    ApiExcludeController(),
     Controller(`sandbox/${path}`),
     UsePipes(new ValidationPipe(CONTROL_VALIDATION)),
   );

@@ -1,12 +1,4 @@
-import {
-  applyDecorators,
-  Body,
-  Get,
-  HttpCode,
-  Post,
-  Query,
-  UnprocessableEntityException,
-} from '@nestjs/common';
+import { Body, Query, UnprocessableEntityException } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsNotEmpty, IsOptional, IsString, Max, Min } from 'class-validator';
@@ -16,10 +8,9 @@ import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
 import { ClassificationReasonsAnswer } from './answers.js';
 import { Classifications } from './classifications.js';
 import { MachineLookup } from './machine-lookup.js';
-import { OPERATIONS } from './operations.js';
 import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
-import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { ServiceOperation } from './service-operation.decorator.js';
 
 /** Request of setMachineClassification ("Classification setting"). */
 class ClassificationRequest {
@@ -63,22 +54,14 @@ class ClassificationRequest {
   reason?: string;
 }
 
-/** The interface's method is GET, but its sample request uses POST: both are served. */
-function ReasonList(statuses: readonly number[]): MethodDecorator {
-  return applyDecorators(
-    HttpCode(200),
-    ServiceOperation('getClassificationReasons', {
-      summary: 'The classification reasons available for a machine.',
-      statuses,
-      causes: {
-        204: 'The result list is empty.',
-        404: 'Machine ID not found.',
-        422: 'Machine ID missing.',
-      },
-    }),
-    ApiOkResponse({ type: ClassificationReasonsAnswer }),
-  );
-}
+const REASON_LIST = {
+  summary: 'The classification reasons available for a machine.',
+  causes: {
+    204: 'The result list is empty.',
+    404: 'Machine ID not found.',
+    422: 'Machine ID missing.',
+  },
+};
 
 @ServiceController('classifications')
 export class ClassificationsController {
@@ -88,24 +71,22 @@ export class ClassificationsController {
     private readonly clock: Clock,
   ) {}
 
-  @Get(OPERATIONS.getClassificationReasons.paths)
-  @ReasonList([])
+  @ServiceOperation('getClassificationReasons', 'GET', REASON_LIST)
+  @ApiOkResponse({ type: ClassificationReasonsAnswer })
   getReasons(@Query() { machineId }: MachineQuery): ClassificationReasonsAnswer | null {
     const { reasons } = this.machines.getOr404(machineId);
     return reasons.length === 0 ? null : { reasons };
   }
 
-  @Post(OPERATIONS.getClassificationReasons.paths)
-  @ReasonList(BODY_STATUSES)
+  /** The interface's method is GET, but its sample request uses POST: both are served. */
+  @ServiceOperation('getClassificationReasons', 'POST', REASON_LIST)
+  @ApiOkResponse({ type: ClassificationReasonsAnswer })
   postReasons(@Query() query: MachineQuery): ClassificationReasonsAnswer | null {
     return this.getReasons(query);
   }
 
-  @Post(OPERATIONS.setMachineClassification.paths)
-  @HttpCode(200)
-  @ServiceOperation('setMachineClassification', {
+  @ServiceOperation('setMachineClassification', 'POST', {
     summary: 'Attaches a reason to a machine for a period, or from a start time onward.',
-    statuses: BODY_STATUSES,
     causes: {
       422: 'Machine or reason ID missing or does not exist; start time later than end time; start time in the future; message without start and end times.',
     },

@@ -1,13 +1,12 @@
-import { Body, HttpCode, Inject, Post, UnauthorizedException } from '@nestjs/common';
+import { Body, Inject, UnauthorizedException } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import type { SandboxSettings } from '#libs/config';
 import { TokenRegistry } from './token-registry.js';
 import { AnswerOptions } from './answer-options.js';
 import { LoginAnswer } from './answers.js';
-import { OPERATIONS } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';
-import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { ServiceOperation } from './service-operation.decorator.js';
 
 class LoginRequest {
   @ApiProperty({ example: 'operator@example.com' })
@@ -29,11 +28,8 @@ export class LoginController {
     @Inject(LOGIN) private readonly login: SandboxSettings['login'],
   ) {}
 
-  @Post(OPERATIONS.getAPIToken.paths)
-  @HttpCode(200)
-  @ServiceOperation('getAPIToken', {
+  @ServiceOperation('getAPIToken', 'POST', {
     summary: 'Issues an access token with all scopes.',
-    statuses: BODY_STATUSES,
     causes: { 401: 'Wrong e-mail address or password.', 422: 'A field is missing.' },
   })
   @ApiOkResponse({ type: LoginAnswer })

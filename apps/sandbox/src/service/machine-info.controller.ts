@@ -1,8 +1,6 @@
-import { Get } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { Plant } from '../plant/plant.js';
 import { MachineInfo } from './answers.js';
-import { OPERATIONS } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { ServiceOperation } from './service-operation.decorator.js';
 
@@ -10,8 +8,7 @@ import { ServiceOperation } from './service-operation.decorator.js';
 export class MachineInfoController {
   constructor(private readonly plant: Plant) {}
 
-  @Get(OPERATIONS.getMachineInfo.paths)
-  @ServiceOperation('getMachineInfo', { summary: 'The machines the caller may access.' })
+  @ServiceOperation('getMachineInfo', 'GET', { summary: 'The machines the caller may access.' })
   @ApiOkResponse({ type: MachineInfo, isArray: true })
   getMachineInfo(): MachineInfo[] {
     return this.plant.machines.map((machine) => ({

@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Post, Query, UnprocessableEntityException } from '@nestjs/common';
+import { Body, Query, UnprocessableEntityException } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { Clock } from '#libs/clock';
 import { seededRandom } from '../plant/seeded-random.js';
@@ -6,10 +6,9 @@ import { visiblePeriods, visibleState } from '../plant/visible-states.js';
 import { AnswerOptions } from './answer-options.js';
 import { ActivityLogEntry, MachineStateAnswer } from './answers.js';
 import { MachineLookup } from './machine-lookup.js';
-import { OPERATIONS } from './operations.js';
 import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
-import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { ServiceOperation } from './service-operation.decorator.js';
 import { type Staleness, StalenessOfCall } from './staleness.js';
 
 /** Request of MachineActivityLog. */
@@ -34,8 +33,7 @@ export class MachineStatesController {
     private readonly options: AnswerOptions,
   ) {}
 
-  @Get(OPERATIONS.getMachineState.paths)
-  @ServiceOperation('getMachineState', {
+  @ServiceOperation('getMachineState', 'GET', {
     summary: 'The current state of a machine and how long it has lasted.',
     causes: { 204: 'No data.', 422: 'Machine ID missing or does not exist.' },
   })
@@ -56,11 +54,8 @@ export class MachineStatesController {
     };
   }
 
-  @Post(OPERATIONS.getMachineActivityLog.paths)
-  @HttpCode(200)
-  @ServiceOperation('getMachineActivityLog', {
+  @ServiceOperation('getMachineActivityLog', 'POST', {
     summary: 'The state history of a machine in a window of at most 30 days.',
-    statuses: BODY_STATUSES,
     causes: {
       204: 'No data.',
       422: 'Machine ID missing or does not exist; start or end time missing; start time later than end time; period above 30 days.',

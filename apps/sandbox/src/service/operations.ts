@@ -17,34 +17,18 @@ export function isScope(name: unknown): name is Scope {
 }
 
 /**
- * The six operations of the interface and the login: the required scope (null: no token), the methods (others are
- * answered with 405) and the paths under `/api/v1`. The interface has both spellings of the directory's path.
+ * The six operations of the interface and the login: the required scope (null: no token) and the paths under
+ * `/api/v1`. The interface has both spellings of the directory's path.
  */
 export const OPERATIONS = {
-  getMachineInfo: {
-    scope: 'machine-info',
-    methods: ['GET'],
-    paths: ['mahcineInfo', 'MahcineInfo'],
-  },
-  getMachineState: { scope: 'machine-state', methods: ['GET'], paths: ['machineState'] },
-  getMachineActivityLog: {
-    scope: 'machine-activity',
-    methods: ['POST'],
-    paths: ['machineActivity'],
-  },
-  getClassificationReasons: {
-    scope: 'classification-reasons',
-    methods: ['GET', 'POST'],
-    paths: ['machineClassifications'],
-  },
-  setMachineClassification: {
-    scope: 'classification-write',
-    methods: ['POST'],
-    paths: ['machineClassification'],
-  },
-  setWorkOrderList: { scope: 'work-order-write', methods: ['PUT'], paths: ['workOrderList'] },
-  getAPIToken: { scope: null, methods: ['POST'], paths: ['security/getAPIToken'] },
-} satisfies Record<string, { scope: Scope | null; methods: string[]; paths: string[] }>;
+  getMachineInfo: { scope: 'machine-info', paths: ['mahcineInfo', 'MahcineInfo'] },
+  getMachineState: { scope: 'machine-state', paths: ['machineState'] },
+  getMachineActivityLog: { scope: 'machine-activity', paths: ['machineActivity'] },
+  getClassificationReasons: { scope: 'classification-reasons', paths: ['machineClassifications'] },
+  setMachineClassification: { scope: 'classification-write', paths: ['machineClassification'] },
+  setWorkOrderList: { scope: 'work-order-write', paths: ['workOrderList'] },
+  getAPIToken: { scope: null, paths: ['security/getAPIToken'] },
+} satisfies Record<string, { scope: Scope | null; paths: string[] }>;
 
 export type Operation = keyof typeof OPERATIONS;
 

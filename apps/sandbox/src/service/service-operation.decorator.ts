@@ -1,35 +1,38 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, HttpCode, RequestMapping, RequestMethod } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { ErrorBody } from '../http/error-body.js';
 import { type Operation, OPERATIONS } from './operations.js';
 
-const CAUSES: Readonly<Record<number, string>> = {
-  400: 'The body is not JSON.',
+const FOR_TOKEN = {
   401: 'The access token is missing or unknown.',
   403: 'Unauthorized scope request.',
+};
+const FOR_BODY = {
+  400: 'The body is not JSON.',
   413: 'The body is larger than 1 MiB.',
   415: 'The body is not application/json.',
 };
 
-/** Statuses common to all operations with a body. */
-export const BODY_STATUSES = [400, 413, 415];
-
 /**
- * Marks a handler as an operation of the service, to which tokens, faults and the log of calls apply, and documents its
- * statuses: `causes` with their own text, `statuses` with that of `CAUSES`.
+ * Makes a handler an operation of the service, to which tokens, faults and the log of calls apply. Documents its
+ * statuses: those of every operation, and `causes`.
  */
 export function ServiceOperation(
   operation: Operation,
-  documentation: { summary: string; statuses?: readonly number[]; causes?: Record<number, string> },
+  method: 'GET' | 'POST' | 'PUT',
+  documentation: { summary: string; causes?: Record<number, string> },
 ): MethodDecorator {
-  const needsToken = OPERATIONS[operation].scope !== null;
-  const common = [...(needsToken ? [401, 403] : []), ...(documentation.statuses ?? [])];
+  const { scope, paths } = OPERATIONS[operation];
+  const needsToken = scope !== null;
   const causes: Record<string, string> = {
-    ...Object.fromEntries(common.map((status) => [status, CAUSES[status] ?? ''])),
+    ...(needsToken && FOR_TOKEN),
+    ...(method !== 'GET' && FOR_BODY),
     ...documentation.causes,
   };
   return applyDecorators(
+    RequestMapping({ path: paths, method: RequestMethod[method] }),
+    HttpCode(200),
     RouteConfig({ operation }),
     ApiOperation({ summary: documentation.summary }),
     ...(needsToken ? [ApiBearerAuth()] : []),

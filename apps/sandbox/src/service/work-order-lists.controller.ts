@@ -1,12 +1,11 @@
-import { Body, Put } from '@nestjs/common';
+import { Body } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateNested } from 'class-validator';
 import { Clock } from '#libs/clock';
 import { MachineLookup } from './machine-lookup.js';
-import { OPERATIONS } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';
-import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
+import { ServiceOperation } from './service-operation.decorator.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { Identifier } from './request-fields.js';
 
@@ -45,10 +44,8 @@ export class WorkOrderListsController {
   ) {}
 
   /** All or nothing: with one unknown machine, no list of the request is set. */
-  @Put(OPERATIONS.setWorkOrderList.paths)
-  @ServiceOperation('setWorkOrderList', {
+  @ServiceOperation('setWorkOrderList', 'PUT', {
     summary: 'Replaces the work order list of one or more machines.',
-    statuses: BODY_STATUSES,
     causes: { 422: 'Machine ID missing or does not exist.' },
   })
   @ApiOkResponse({ description: 'Set; no body.' })
