@@ -15,10 +15,7 @@ const BYTES_OF_A_CALL = 500;
 
 interface Passage {
   call: Call;
-  /** Applied before the operation is carried out. */
-  earlyFault?: Fault;
-  /** Applied after the operation has been carried out. */
-  lateFault?: Fault;
+  fault?: Fault;
 }
 
 /**
@@ -48,9 +45,10 @@ export class ServiceGate {
     instance.addHook('onSend', async (request, reply, payload) => {
       const passage = this.passages.get(request);
       if (!passage) return payload;
-      const { call, lateFault } = passage;
+      const { call, fault } = passage;
       if (isCarriedOut(passage, reply)) call.carriedOutAtMs = realNowMs();
-      const answer = lateFault ? await applyFaultAfter(lateFault, reply, payload) : payload;
+      const isLate = fault?.afterApplying === true;
+      const answer = isLate ? await applyFaultAfter(fault, reply, payload) : payload;
       // logged before it is sent, so that a caller with its answer never sees its call as unfinished
       if (!reply.raw.destroyed) call.status = reply.statusCode;
       // a closed connection has set endedAtMs already
@@ -105,19 +103,17 @@ export class ServiceGate {
     call.machineIds = machineIdsOf(request.query, request.body);
     const fault = this.faults.nextFaultFor(call.operation, call.machineIds);
     if (!fault) return;
+    passage.fault = fault;
     call.faultId = fault.id;
-    if (fault.afterApplying === true) {
-      passage.lateFault = fault;
-      return;
-    }
-    passage.earlyFault = fault;
+    if (fault.afterApplying === true) return;
     answerStale(request, fault);
     await applyFaultBefore(fault, reply);
   }
 }
 
 /** Whether the operation was carried out. Must be called before a late fault replaces the answer. */
-function isCarriedOut({ earlyFault }: Passage, { statusCode }: FastifyReply): boolean {
-  const isOwnAnswer = earlyFault === undefined || endOf(earlyFault) === 'none';
+function isCarriedOut({ fault }: Passage, { statusCode }: FastifyReply): boolean {
+  const isOwnAnswer =
+    fault === undefined || fault.afterApplying === true || endOf(fault) === 'none';
   return isOwnAnswer && statusCode >= 200 && statusCode < 300;
 }
