@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Operation } from '../service/operations.js';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { type Operation, OPERATION_NAMES } from '../service/operations.js';
 
 /** One call of the service, successful or not. */
 export interface Call {
@@ -25,13 +27,13 @@ export interface Call {
   faultId: string | null;
 }
 
-export interface CallFilter {
-  operation?: string;
-  machineId?: string;
+export class CallFilter {
+  @IsOptional() @IsIn(OPERATION_NAMES) operation?: string;
+  @IsOptional() @IsString() machineId?: string;
   /** Only calls with a higher sequence number. */
-  since?: number;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;
   /** Maximum number of calls, the earliest first. */
-  limit?: number;
+  @IsOptional() @Type(() => Number) @IsInt() @Min(1) limit?: number;
 }
 
 /** Range of the calls in the log. */
