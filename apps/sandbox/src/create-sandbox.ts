@@ -18,8 +18,7 @@ import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { TokenRegistry } from './service/token-registry.js';
-import { followTokensFile, readTokens } from './service/tokens-file.js';
+import { followTokensFile, readTokens, TokenRegistry } from './service/token-registry.js';
 
 /** The lowest Nest level that is logged. Nest logs its own start at level `log`. */
 const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {

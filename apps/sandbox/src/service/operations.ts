@@ -1,24 +1,6 @@
-/** Scopes of tokens, whose names the interface leaves open. */
-export const SCOPES = [
-  'machine-info',
-  'machine-state',
-  'machine-activity',
-  'classification-reasons',
-  'classification-write',
-  'work-order-write',
-] as const;
-
-export type Scope = (typeof SCOPES)[number];
-
-export const ALL_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
-
-export function isScope(name: unknown): name is Scope {
-  return ALL_SCOPES.has(name as Scope);
-}
-
 /**
  * The six operations of the interface and the login: the required scope (null: no token) and the paths under
- * `/api/v1`. The interface has both spellings of the directory's path.
+ * `/api/v1`. The interface leaves the names of scopes open, and has both spellings of the directory's path.
  */
 export const OPERATIONS = {
   getMachineInfo: { scope: 'machine-info', paths: ['mahcineInfo', 'MahcineInfo'] },
@@ -28,8 +10,14 @@ export const OPERATIONS = {
   setMachineClassification: { scope: 'classification-write', paths: ['machineClassification'] },
   setWorkOrderList: { scope: 'work-order-write', paths: ['workOrderList'] },
   getAPIToken: { scope: null, paths: ['security/getAPIToken'] },
-} satisfies Record<string, { scope: Scope | null; paths: string[] }>;
+} as const;
 
 export type Operation = keyof typeof OPERATIONS;
 
+export type Scope = Exclude<(typeof OPERATIONS)[Operation]['scope'], null>;
+
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[];
+
+export const ALL_SCOPES: ReadonlySet<Scope> = new Set(
+  Object.values(OPERATIONS).flatMap(({ scope }) => scope ?? []),
+);

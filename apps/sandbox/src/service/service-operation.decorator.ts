@@ -31,7 +31,7 @@ export function ServiceOperation(
     ...documentation.causes,
   };
   return applyDecorators(
-    RequestMapping({ path: paths, method: RequestMethod[method] }),
+    RequestMapping({ path: [...paths], method: RequestMethod[method] }),
     HttpCode(200),
     RouteConfig({ operation }),
     ApiOperation({ summary: documentation.summary }),

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { unwatchFile, watchFile } from 'node:fs';
+import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
+import { type EnvironmentReader, type FromFiles, SettingsError } from '#libs/config';
+import { isJsonObject } from '#libs/contracts';
 import { ALL_SCOPES, type Operation, OPERATIONS, type Scope } from './operations.js';
 
 const ISSUED_TOKENS_REMEMBERED = 1000;
 
-export type TokenScopes = ReadonlyMap<string, ReadonlySet<Scope>>;
+type TokenScopes = ReadonlyMap<string, ReadonlySet<Scope>>;
 
 /** The valid tokens and their scopes. */
 export class TokenRegistry {
@@ -21,7 +25,7 @@ export class TokenRegistry {
   }
 
   /** Issues a token with all scopes. Above the limit, the oldest issued token becomes invalid. */
-  issueToken(lifetimeSeconds = Infinity): string {
+  issueToken(lifetimeSeconds: number): string {
     const token = randomBytes(24).toString('base64url');
     this.issued.set(token, realNowMs() + lifetimeSeconds * 1000);
     const [oldest] = this.issued.keys();
@@ -57,4 +61,52 @@ export function authorise(
   if (!scopes) return { allowed: false, status: 401, message: 'access token missing or unknown' };
   if (scopes.has(scope)) return { allowed: true };
   return { allowed: false, status: 403, message: `unauthorized scope request: ${scope} is needed` };
+}
+
+/** Polls the file, because secrets are rotated by a rename, which watching an inode would miss. */
+const WATCH_INTERVAL_MS = 100;
+
+const SETTING = 'SANDBOX_TOKENS_FILE';
+
+/** The tokens of the file, JSON `{token: [scopes]}`; undefined without a file. */
+export function readTokens(env: EnvironmentReader): TokenScopes | undefined {
+  const json = env.json(SETTING);
+  if (json === undefined) return undefined;
+  const tokens = new Map<string, ReadonlySet<Scope>>();
+  if (!isJsonObject(json)) {
+    env.refuse(SETTING, 'must be a JSON object of tokens and their scopes');
+    return tokens;
+  }
+  for (const [token, scopes] of Object.entries(json)) {
+    if (Array.isArray(scopes) && scopes.every(isScope)) tokens.set(token, new Set(scopes));
+    else env.refuse(SETTING, `must list scopes out of ${[...ALL_SCOPES].join(', ')} for each token`);
+  }
+  return tokens;
+}
+
+/**
+ * Loads the tokens again when their file changes. Keeps and reports the tokens while the file cannot be used.
+ *
+ * @returns a function that stops the watching
+ */
+export function followTokensFile(
+  path: string,
+  { readAgain }: FromFiles<TokenScopes>,
+  registry: TokenRegistry,
+): () => void {
+  const logger = new Logger('TokensFile');
+  const reload = (): void => {
+    try {
+      registry.replaceListed(readAgain());
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      logger.warn(`kept the tokens as they were: ${error.problems.join('; ')}`);
+    }
+  };
+  watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, reload);
+  return () => unwatchFile(path, reload);
+}
+
+function isScope(name: unknown): name is Scope {
+  return ALL_SCOPES.has(name as Scope);
 }
