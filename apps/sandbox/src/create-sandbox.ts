@@ -41,7 +41,6 @@ export function loadSettings(environment: Environment) {
   }));
 }
 
-/** Creates a sandbox that is ready to listen. */
 export async function createSandbox(
   settings: LoadedSettings,
   clock: Clock = new Clock(settings.clock),
@@ -111,13 +110,11 @@ function refuseOtherMethods(instance: FastifyInstance): void {
   });
 }
 
-/** The plant of the settings: simulated, or from a timeline script. */
 function buildPlant(settings: LoadedSettings): Plant {
   const calendar = new ShiftCalendar(settings.shifts);
   return new Plant(calendar, settings.files?.machines ?? simulateMachines(settings, calendar));
 }
 
-/** Machines of a timeline script, which replace the simulated ones. */
 function readTimeline(env: EnvironmentReader, json: unknown): PlantMachine[] | undefined {
   const read = readTimelineScript(json);
   if (read.ok) return read.machines;

@@ -122,7 +122,6 @@ export class RenewedTokenSource implements TokenSource {
 
 type Failure = Exclude<HttpAnswer<never>, { kind: 'data' }>;
 
-/** Turns a failed token request into the reason why calls have no token. */
 function explainRefusal(operation: TokenOperation, answer: Failure): NoToken {
   switch (answer.kind) {
     case 'unauthorised':

@@ -126,7 +126,6 @@ const OAUTH_ERROR_CODES = [
   'invalid_scope',
 ] as const;
 
-/** The code of an OAuth error answer, undefined for any other body. */
 function oauthErrorCode(body: string): (typeof OAUTH_ERROR_CODES)[number] | undefined {
   return OAUTH_ERROR_CODES.find((code) => new RegExp(`"error"\\s*:\\s*"${code}"`).test(body));
 }

@@ -6,7 +6,6 @@ export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed
   return { kind: 'fixed', token };
 }
 
-/** A token, or why there is none. */
 export type TokenAnswer = { kind: 'token'; token: string } | NoToken;
 
 export type NoToken =
@@ -15,7 +14,6 @@ export type NoToken =
   /** To be requested again, not before `afterMs` (real milliseconds) have passed. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
-/** Source of the access token that calls send. */
 export interface TokenSource {
   /** The token to send now; undefined if {@link obtainToken} must be awaited. Every call uses it: it is fast. */
   currentToken(): string | undefined;
@@ -30,7 +28,6 @@ export interface TokenSource {
   closeTokenSource(): Promise<void>;
 }
 
-/** A request that is made with a token. */
 interface TokenCall<A> {
   tokens: TokenSource;
   /** Deadline of a request, in real milliseconds. */
@@ -93,7 +90,6 @@ export function whyUnsendable(token: string): string | undefined {
   return SENDABLE.test(token) ? undefined : WHY;
 }
 
-/** A source whose token never changes. */
 export function fixedTokenSource(text: string): TokenSource {
   const token = text.trim();
   const why = whyUnsendable(token);

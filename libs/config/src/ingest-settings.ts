@@ -38,7 +38,6 @@ export interface IngestSender {
 export interface IngestCallback {
   /** https, or http on loopback. */
   url: string;
-  /** Key of the signatures. */
   hmacKey: Buffer;
   /** JSONata expression from the CloudEvent to the body; undefined: the CloudEvent is the body. */
   mapping?: string | undefined;

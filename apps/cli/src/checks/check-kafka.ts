@@ -51,7 +51,6 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
   ];
 }
 
-/** Checks the members of the group and its lag. */
 export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   const kafka = createKafka(settings.kafka);
   const { groupId } = settings.kafka;
@@ -231,7 +230,6 @@ interface TopicCheck {
   actual: ReadonlyMap<string, TopicDescription>;
   /** Why the brokers would not create a missing topic, as text, by topic. */
   refused: ReadonlyMap<string, string>;
-  /** `KAFKA_CREATE_TOPICS`. */
   createTopics: boolean;
 }
 
@@ -251,7 +249,6 @@ function checkTopics({ planned, actual, ...missing }: TopicCheck): Finding[] {
   });
 }
 
-/** Partitions, replicas and configuration on one line. */
 function describeTopic({ partitions, replicas, config }: TopicDescription): string {
   const known = [...config].map(([name, value]) => `${name}=${value}`);
   const rest = known.length === 0 ? ['configuration not readable'] : known;

@@ -12,7 +12,6 @@ const LOG_SECONDS = 3600;
  */
 const NO_MACHINE = 'machine-bridge-check';
 
-/** An operation, and the flows that use it. */
 interface Operation {
   name: string;
   flows: readonly Flow[];

@@ -40,7 +40,6 @@ const HELP = `
 Nothing is written: operations of the service that write are called without a machine. Whether the bridge may write to
 its topics shows when it does, in its health.`;
 
-/** `config check` and `doctor`. */
 export function addCheckCommands(program: CliCommand): void {
   program
     .addGroup('config', 'Checks the settings of the bridge.')
@@ -118,7 +117,6 @@ interface Readiness {
   details?: Record<string, { status?: string; message?: string }>;
 }
 
-/** Checks each health condition of a running bridge. */
 async function checkBridge(url: string | undefined): Promise<Finding[]> {
   const bridge = bridgeHttp(url);
   const versions = passed(
@@ -219,7 +217,6 @@ const REMEDIES = {
     "KAFKA_SCHEMA_REGISTRY_URL must have the path of the registry's API: none for Confluent's and Karapace, /apis/ccompat/v7 for Apicurio",
 } as const;
 
-/** Reaches the schema registry, if one is configured, and checks the schemas of framed outputs. */
 async function checkSchemaRegistry({ schemaRegistry, kafka }: BridgeSettings): Promise<Finding[]> {
   if (schemaRegistry === undefined) return [];
   const check = 'schema registry';

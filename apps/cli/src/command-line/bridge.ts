@@ -50,12 +50,10 @@ export function bridgeHttp(given?: string): BridgeHttp {
   return { url, request };
 }
 
-/** Checks that an answer is a list of objects with these fields. */
 export function isListOf(...fields: string[]): (json: unknown) => boolean {
   return (json) => Array.isArray(json) && json.every((entry) => hasFields(entry, ...fields));
 }
 
-/** Checks that a value is an object with these fields. */
 export function hasFields(json: unknown, ...fields: string[]): boolean {
   return isJsonObject(json) && fields.every((field) => field in json);
 }
@@ -90,7 +88,6 @@ export async function askBridge<T>(
   throw new Error(`${why}${remedy}`);
 }
 
-/** The JSON of an answer; undefined where the body is not JSON. */
 export function jsonOf({ body }: BridgeAnswer): unknown {
   try {
     return JSON.parse(body);

@@ -62,12 +62,10 @@ export class CliCommand extends Command {
     return group.allowExcessArguments().action(() => group.refuseUnknown(group.args[0]));
   }
 
-  /** Throws an error for wrong use of the command. */
   refuseUsage(problem: string): never {
     return this.error(`error: ${problem}`);
   }
 
-  /** The sub-command with this name. */
   subCommand(name: string): CliCommand {
     const found = this.commands.find((command) => command.name() === name);
     return (found as CliCommand | undefined) ?? this.refuseUnknown(name);
@@ -83,7 +81,6 @@ export class CliCommand extends Command {
   }
 }
 
-/** The first sentence of a description, for a list of commands. */
 export function firstSentence(command: Command): string {
   return command.description().split(/(?<=\.)\s/)[0] ?? '';
 }

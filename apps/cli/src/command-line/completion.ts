@@ -5,7 +5,6 @@ import { print } from './output.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** `completion <shell>`: prints a script that completes commands, options and fixed values. */
 export function addCompletionCommand(program: CliCommand): void {
   program
     .command('completion')

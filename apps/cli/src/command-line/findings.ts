@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import { EXIT_CODES } from './exit-codes.js';
 import { print, visible, visibleJson } from './output.js';
 
-/** The result of one check. */
 export interface Finding {
   /** The part that was checked, such as `topic erp.work-orders.v1`. */
   check: string;
@@ -26,7 +25,6 @@ export function failure(check: string, detail: string, remedy: string): Finding 
   return { check, status: 'fail', detail, remedy };
 }
 
-/** A failure because nothing answers. */
 export function unreachable(check: string, detail: string, remedy: string): Finding {
   return { ...failure(check, detail, remedy), isUnreachable: true };
 }
@@ -47,7 +45,6 @@ export function printFindings(findings: readonly Finding[], json: boolean): void
   }
 }
 
-/** The exit code of the worst finding. */
 export function exitCodeOfFindings(findings: readonly Finding[]): number {
   const failed = findings.filter(({ status }) => status === 'fail');
   if (failed.length === 0) return EXIT_CODES.ok;

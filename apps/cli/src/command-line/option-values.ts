@@ -84,7 +84,6 @@ export function whoCalls(): string {
   }
 }
 
-/** Why a file cannot be read, as text. */
 export function unreadableBecause(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'there is no such file';

@@ -18,7 +18,6 @@ import { isSelected, offsetCount, selectedSpans, type Selection } from './select
 const PROGRESS_MS = 5000;
 
 export interface LogReading {
-  /** Stops the reading. */
   signal: AbortSignal;
   /** Dead letters of one partition, in order. */
   onBatch: (deadLetters: readonly DeadLetter[], marks: ReplayMarks) => Promise<void> | void;

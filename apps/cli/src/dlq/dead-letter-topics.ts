@@ -1,17 +1,14 @@
 import { deadLetterTopic, INPUT_TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
 
-/** All topics in Kafka, and the prefix of the bridge's topics. */
 export interface TopicListing {
   topics: readonly string[];
   topicPrefix: string;
 }
 
-/** Full names of the bridge's existing input topics. */
 export function inputTopics(listing: TopicListing): string[] {
   return existingTopics(listing, INPUT_TOPICS);
 }
 
-/** Full names of the existing dead-letter topics of inputs. */
 export function deadLetterTopics(listing: TopicListing): string[] {
   return existingTopics(listing, INPUT_TOPICS.map(deadLetterTopic));
 }

@@ -1,7 +1,6 @@
 import { type DeadLetterFields, deadLetterFields, openEnvelope, readJson } from '#libs/contracts';
 import type { StoredRecord } from '#libs/kafka';
 
-/** A record of a dead-letter topic with its parsed headers. */
 export interface DeadLetter {
   record: StoredRecord;
   fields: DeadLetterFields;
@@ -17,7 +16,6 @@ export function readDeadLetter(record: StoredRecord, replayedAt: number | undefi
   return { record, fields, failedAt, replayedAt };
 }
 
-/** `partition/offset`, for output. */
 export function positionOf({ record }: DeadLetter): string {
   return `${record.partition}/${record.offset}`;
 }

@@ -18,7 +18,6 @@ const HEX_DUMP_BYTES_A_LINE = 16;
 
 export const LINE_HEADING = columns('partition/offset', 'failed', 'code', 'machine', 'detail');
 
-/** Format of a list of dead letters, one a line. */
 export interface LineFormat {
   line: (deadLetter: DeadLetter) => string;
   /** Undefined for JSON. */
@@ -40,7 +39,6 @@ export function lineFormat(
   };
 }
 
-/** One line of text for a dead letter. */
 export function formatLine(deadLetter: DeadLetter): string {
   const { fields, failedAt, replayedAt } = deadLetter;
   const machines = machinesText(machineIdsOf(deadLetter));
@@ -71,7 +69,6 @@ export function timeText(epochSeconds: number): string {
   return Math.abs(epochSeconds) <= LAST_SECOND ? rfc3339(epochSeconds) : String(epochSeconds);
 }
 
-/** One line of JSON for a dead letter. */
 export function formatJson(deadLetter: DeadLetter): string {
   return visibleJson(summaryOf(deadLetter));
 }
@@ -106,7 +103,6 @@ function summaryOf(deadLetter: DeadLetter): object {
   };
 }
 
-/** All of a dead letter as lines of text: cause, source, headers and value. */
 export function formatInFull(deadLetter: DeadLetter): string[] {
   const { record } = deadLetter;
   const { heading, lines } = showValue(record.value);
@@ -158,7 +154,6 @@ function headerLines(headers: MessageHeaders): string[] {
   return [...lines.slice(0, MAX_HEADER_LINES), ...rest];
 }
 
-/** {@link textOf}, truncated when long. */
 function shortText(value: Buffer | string): string {
   const bytes = Buffer.from(value);
   const shown = textOf(bytes);

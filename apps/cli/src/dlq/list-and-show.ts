@@ -43,7 +43,6 @@ interface Listing {
   signal: AbortSignal;
 }
 
-/** `dlq list [<topic>]`: counts by topic; with a topic or a limit, dead letters, one a line. */
 export function addListCommand(dlq: CliCommand): void {
   withSelection(dlq.command('list'))
     .argument('[topic]')
@@ -173,7 +172,6 @@ function closingLine(shown: number, total: number | undefined): string {
 /** Collects codes of other programs, whose number is not bounded. */
 const OTHER = 'other';
 
-/** Counts the dead letters of a topic. */
 export class TopicSummary {
   private readonly byCode = new Map<string, number>();
   private count = 0;
@@ -226,7 +224,6 @@ interface ShowOptions extends Selection, JsonOptions {
   raw?: boolean;
 }
 
-/** `dlq show <topic>`: all of each dead letter. */
 export function addShowCommand(dlq: CliCommand): void {
   withSelection(dlq.command('show'))
     .argument('<topic>')

@@ -14,7 +14,6 @@ interface ReplayMark {
   letterTimestamp: string;
 }
 
-/** The record that marks a dead letter as replayed. */
 export function replayMark(
   marksTopic: string,
   deadLetter: StoredRecord,
@@ -25,12 +24,10 @@ export function replayMark(
   return { topic: marksTopic, key: markKey(deadLetter), value, headers: {} };
 }
 
-/** Deletes a mark. */
 export function markTombstone(marksTopic: string, key: string): OutboundRecord {
   return { topic: marksTopic, key, value: null, headers: {} };
 }
 
-/** The marks read so far. */
 export class ReplayMarks {
   private readonly marks = new Map<string, ReplayMark>();
 

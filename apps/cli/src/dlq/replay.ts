@@ -50,7 +50,6 @@ interface ReplayTask {
   report: ReplayReport;
 }
 
-/** `dlq replay <topic>`: writes messages back to their input topics. */
 export function addReplayCommand(dlq: CliCommand): void {
   const command = withSelection(dlq.command('replay'))
     .argument('<topic>')
@@ -123,7 +122,6 @@ async function replayDeadLetters(
   else if (yes && report.impossible > 0) throw new Error('not everything could be replayed');
 }
 
-/** Prints what a replay would do, without doing it. */
 async function planOnly({ log, spans, request, signal, report }: ReplayTask): Promise<void> {
   await log.readWithMarks(selectedSpans(spans, request.selection), {
     signal,
@@ -189,7 +187,6 @@ function afterInterruption(signal: AbortSignal): Promise<never> {
 /** With a rate, each portion is marked before the next. */
 const PORTIONS_PER_SECOND = 10;
 
-/** Yields items in portions that do not exceed the rate. */
 class Pace {
   private dueMs = 0;
 
@@ -213,7 +210,6 @@ class Pace {
   }
 }
 
-/** Prints and counts the results of a replay. */
 class ReplayReport {
   replayed = 0;
   impossible = 0;
@@ -290,7 +286,6 @@ interface ReplayRequest {
   by: string;
 }
 
-/** A dead letter and the message to write back. */
 interface PlannedReplay {
   deadLetter: DeadLetter;
   original: OutboundRecord;
@@ -309,7 +304,6 @@ interface ReplayPlan {
   impossible: ImpossibleReplay[];
 }
 
-/** Plans the replay of dead letters of one topic. */
 export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRequest): ReplayPlan {
   const { selection, again, by } = request;
   const plan: ReplayPlan = { replays: [], replayedBefore: 0, impossible: [] };
@@ -323,7 +317,6 @@ export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRe
   return plan;
 }
 
-/** Why a dead letter cannot be replayed; undefined when it can. */
 function whyNotReplayed(
   { record, fields }: DeadLetter,
   { inputTopics, maxReplays = Infinity }: ReplayRequest,
@@ -343,7 +336,6 @@ function whyNotReplayed(
   return `it has come back from ${count} replays: mend the cause, then replay it with --force`;
 }
 
-/** Number of earlier replays, from the header. */
 function replayCount(headers: MessageHeaders): number {
   const text = headerText(headers, REPLAY_HEADERS.count) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;

@@ -37,7 +37,6 @@ export function isSelected(deadLetter: DeadLetter, selection: Selection): boolea
   );
 }
 
-/** The spans of a topic that may have selected dead letters. */
 export function selectedSpans(
   spans: readonly TopicSpan[],
   { partition, offset }: Selection,

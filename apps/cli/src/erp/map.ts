@@ -21,7 +21,6 @@ interface ProposedEntry extends UnmappedWorkCentre {
   isClear: boolean;
 }
 
-/** `erp map`: proposes missing entries of the equipment map, for an operator to check and copy. */
 export function addMapCommand(erp: CliCommand): void {
   erp
     .command('map')

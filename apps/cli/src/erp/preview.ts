@@ -149,7 +149,6 @@ function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCom
 
 type Operation = OrderOperation | OperationChange;
 
-/** The lines printed for one document. */
 export function documentLines(
   { messages, machineIds, rejections, superseded }: PreviewedDocument,
   { equipmentMap, timeZone }: Pick<ErpSettings, 'equipmentMap' | 'timeZone'>,

@@ -25,7 +25,6 @@ const BY_OPTION = [
   readNotEmpty,
 ] as const;
 
-/** `flows`, `pause` and `resume`. */
 export function addFlowsCommands(program: CliCommand): void {
   program
     .command('flows')

@@ -27,13 +27,11 @@ interface MachinesOptions extends JsonOptions {
   bridge?: string | true;
 }
 
-/** A machine with its published state. */
 interface Machine extends MachineRegistryRecord {
   /** Null until the machine's first observation. */
   state: MachineStateRecord | null;
 }
 
-/** `machines [text]`: lists machines with their states. */
 export function addMachinesCommand(program: CliCommand): void {
   program
     .command('machines')
@@ -96,7 +94,6 @@ function matchesText({ machineId, displayName }: Machine, text: string): boolean
   return `${machineId}\n${displayName}`.toLowerCase().includes(text.toLowerCase());
 }
 
-/** Reads both compacted topics to their ends. */
 async function publishedMachines(): Promise<Machine[]> {
   const { settings, kafka, existing } = await openKafka();
   const [registry, states] = [TOPICS.registry, TOPICS.states].map(

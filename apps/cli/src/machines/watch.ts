@@ -25,7 +25,6 @@ const WATCHED = { states: TOPICS.stateChanges, outcomes: TOPICS.commandOutcomes 
 /** Limit of past records for each partition, also for an early `--since`. */
 const MAX_RECORDS_SINCE = 100_000;
 
-/** `watch`: prints state events and outcomes as they are published, until Ctrl-C. */
 export function addWatchCommand(program: CliCommand): void {
   program
     .command('watch')

@@ -20,7 +20,6 @@ interface ResetOptions extends JsonOptions {
   yes?: boolean;
 }
 
-/** The new position of a partition. */
 type ResetTarget =
   | { kind: 'earliest' }
   | { kind: 'latest' }
@@ -30,7 +29,6 @@ type ResetTarget =
 /** Group states without members. */
 const STOPPED_STATES = ['Empty', 'Dead'];
 
-/** `offsets show` and `offsets reset`. */
 export function addOffsetsCommands(program: CliCommand): void {
   const offsets = program.addGroup('offsets', 'Shows and resets the offsets of the bridge.');
   offsets

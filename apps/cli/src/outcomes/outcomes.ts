@@ -35,7 +35,6 @@ interface FoundOutcomes {
   cut: string | null;
 }
 
-/** `outcomes`: shows the outcomes of messages. */
 export function addOutcomesCommand(program: CliCommand): void {
   const command = program
     .command('outcomes')

@@ -21,7 +21,6 @@ interface SentRecord {
   headers: Record<string, string>;
 }
 
-/** `send <file>…`: sends documents to their topics. Resolves once Kafka has acknowledged them. */
 export function addSendCommand(program: CliCommand): void {
   program
     .command('send')
@@ -106,7 +105,6 @@ function missingTopicText(topic: string): string {
   return `there is no topic ${topic}: the bridge makes its topics when it starts, named with its KAFKA_TOPIC_PREFIX`;
 }
 
-/** The topic and the key of a document. */
 interface IdentifiedDocument {
   topic: TopicName;
   key: string;

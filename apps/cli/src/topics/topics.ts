@@ -9,7 +9,6 @@ interface CreateOptions extends JsonOptions {
   yes?: boolean;
 }
 
-/** `topics list` and `topics create`. */
 export function addTopicsCommands(program: CliCommand): void {
   const topics = program.addGroup('topics', 'Lists and creates the topics of the bridge.');
   topics

@@ -24,7 +24,6 @@ import {
 } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
-/** The sender of a request. */
 export interface Admission {
   sender: IngestSender;
   needsSignature: boolean;
@@ -53,7 +52,6 @@ const LOCAL: IngestSender = {
  */
 @Injectable()
 export class SenderAccess implements OnApplicationShutdown {
-  /** Requests of unknown senders since the start. */
   unknownSenderCount = 0;
   private readonly logger = new Logger('Access');
   private readonly refusals = new RateLimit(REFUSALS.burst, REFUSALS.perSecond);

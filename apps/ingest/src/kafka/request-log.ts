@@ -34,19 +34,16 @@ const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
 const TRY_AGAIN_AFTER_MS = 1000;
 
-/** A receipt as written to the topic. */
 export interface KeyedReceipt extends Receipt {
   key: string;
 }
 
-/** A claim to be written. */
 export interface NewClaim {
   key: string;
   /** The claim of a fenced incarnation, to be replaced. */
   replaces: Claim | undefined;
 }
 
-/** Claims as written to the topic. */
 interface ClaimsRecord extends Holder {
   nonce: string;
   claims: [key: string, after: number | null][];
@@ -125,7 +122,6 @@ export class RequestLog {
     }
   }
 
-  /** Follows the topics until the signal aborts. */
   startFollowing(): void {
     const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_OFFSETS };
     const topics = [this.claimsTopic, this.receiptsTopic].map((topic) => ({ topic, from }));

@@ -8,7 +8,6 @@ export interface Claim {
   incarnation: string;
 }
 
-/** The place of a request's record. */
 export interface Receipt extends RecordPlace {
   /** Hash of topic and body. */
   digest: string;

@@ -24,7 +24,6 @@ import {
 import { RequestLog } from './request-log.js';
 import type { Holder, Receipt } from './request-table.js';
 
-/** A record for an input topic. */
 export interface Submission {
   topic: InputTopic;
   key: string | null;
@@ -77,7 +76,6 @@ export class RequestWriter implements OnApplicationShutdown {
   private readonly logger = new Logger('Submissions');
   private readonly stopping = new AbortController();
   private readonly transactionalId: string;
-  /** Prefix of all topics. */
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   /** Why the last transaction of a pending request failed, by the request's key. */

@@ -27,7 +27,6 @@ function prepareAnswer(fault: Fault, reply: FastifyReply): string {
   return fault.body ?? JSON.stringify(errorBody(status, `fault ${fault.id}`));
 }
 
-/** Applies a fault before the operation is carried out. */
 export async function applyFaultBefore(fault: Fault, reply: FastifyReply): Promise<void> {
   await waitLatency(fault);
   const end = endOf(fault);

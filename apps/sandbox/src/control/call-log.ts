@@ -36,7 +36,6 @@ export class CallFilter {
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) limit?: number;
 }
 
-/** Range of the calls in the log. */
 export interface CallExtent {
   /** Sequence number of the oldest call in the log. */
   oldest: number;

@@ -7,7 +7,6 @@ import type { FaultRequest } from './fault.request.js';
 
 export interface Fault extends FaultRequest {
   id: string;
-  /** Number of calls to which it has been applied. */
   applied: number;
 }
 

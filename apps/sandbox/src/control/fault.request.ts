@@ -45,7 +45,6 @@ export class FaultRequest {
   /** Time after which the fault is removed. */
   @IsOptional() @IsNumber() @Min(0) durationSeconds?: number;
 
-  /** Delays the answer. */
   @IsOptional() @IsInt() @Min(0) @Max(LONGEST_LATENCY_MS) latencyMs?: number;
   @IsOptional() @IsInt() @Min(200) @Max(599) status?: number;
   /** Sent unchanged, with `status` or 200. */

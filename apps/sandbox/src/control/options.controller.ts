@@ -25,7 +25,6 @@ export class OptionsController {
     return this.options;
   }
 
-  /** Changes the given options. */
   @Put()
   changeOptions(@Body() request: OptionsRequest): AnswerOptions {
     const { options } = this;

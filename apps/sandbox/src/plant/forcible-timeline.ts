@@ -27,7 +27,6 @@ export class ForcibleTimeline implements Timeline {
       .filter((segment) => segment.fromMinute < segment.toMinute);
   }
 
-  /** The forced span without an end, if any. */
   get openForce(): Segment | undefined {
     return this.forced.find((segment) => segment.toMinute === Infinity);
   }

@@ -19,7 +19,6 @@ export interface PlantMachine {
   timeline: ForcibleTimeline;
 }
 
-/** The machines of the service, and the plant's shifts. */
 export class Plant {
   private byId = new Map<string, PlantMachine>();
 

@@ -79,7 +79,6 @@ const PROBLEMS_SHOWN = 10;
 
 export type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
 
-/** Converts the JSON of a timeline script to machines, or returns its problems. */
 export function readTimelineScript(json: unknown): ReadScript {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { ok: false, problems: ['must be a JSON object with a list "machines"'] };

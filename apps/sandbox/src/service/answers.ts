@@ -19,7 +19,6 @@ export class MachineInfo {
   @ApiProperty({ example: 'Factory North' }) factoryName!: string;
 }
 
-/** Answer of getMachineState. */
 export class MachineStateAnswer {
   @ApiProperty(STATE) machineState!: MachineState;
   @ApiProperty({ type: 'integer', minimum: 0, example: 12 }) durationInMinutes!: number;

@@ -10,7 +10,6 @@ const ISSUED_TOKENS_REMEMBERED = 1000;
 
 type TokenScopes = ReadonlyMap<string, ReadonlySet<Scope>>;
 
-/** The valid tokens and their scopes. */
 export class TokenRegistry {
   /** Expiry in real milliseconds, by token. */
   private readonly issued = new Map<string, number>();

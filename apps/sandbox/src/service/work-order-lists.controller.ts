@@ -23,7 +23,6 @@ class WorkOrderAssignment {
   workingOrders!: string[];
 }
 
-/** Request of setWorkOrderList. */
 class WorkOrderListRequest {
   @ApiProperty({ type: WorkOrderAssignment, isArray: true })
   @ArrayMaxSize(MOST_MACHINES)
