@@ -7,6 +7,7 @@ import {
   describeKafkaFailure,
   describeTopics,
   groupOffsets,
+  type KafkaClient,
   partitionOf,
   readSpans,
   refusedTopics,
@@ -19,8 +20,6 @@ import {
 import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
 import { reachTopics } from '../command-line/kafka.js';
 import { counted } from '../command-line/output.js';
-
-type Kafka = ReturnType<typeof createKafka>;
 
 const GRANT = 'grant it to the principal of these settings, see ACLs in docs/kafka.md';
 /** Equals the threshold of the alert. */
@@ -112,7 +111,11 @@ export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
 }
 
 /** Finds records that are not in the partition of their key: the key's next record goes to another partition. */
-async function findMisplacedKeys(kafka: Kafka, topic: string, check: string): Promise<Finding> {
+async function findMisplacedKeys(
+  kafka: KafkaClient,
+  topic: string,
+  check: string,
+): Promise<Finding> {
   const spans = await topicSpans(kafka, topic);
   const found = new Set<string>();
   const signal = AbortSignal.timeout(READ_DEADLINE_MS);
@@ -124,8 +127,7 @@ async function findMisplacedKeys(kafka: Kafka, topic: string, check: string): Pr
       else found.add(place);
     }
   };
-  const filled = spans.filter(({ from, until }) => from < until);
-  await readSpans(kafka, filled, { signal, onRecords });
+  await readSpans(kafka, spans, { signal, onRecords });
   const [first] = found;
   if (first !== undefined) {
     const detail = `${counted(found.size, 'record')} not in the partition of their key, such as ${first}: readers may take an old one for the latest`;
@@ -140,7 +142,7 @@ async function findMisplacedKeys(kafka: Kafka, topic: string, check: string): Pr
 }
 
 async function topicFindings(
-  kafka: Kafka,
+  kafka: KafkaClient,
   { kafka: { createTopics, topicPartitions } }: BridgeSettings,
   planned: readonly BridgeTopic[],
 ): Promise<Finding[]> {
@@ -156,7 +158,7 @@ async function topicFindings(
 }
 
 /** Initialises a transactional id of this check, and sends nothing. */
-async function tryTransaction(kafka: Kafka, groupId: string): Promise<Finding[]> {
+async function tryTransaction(kafka: KafkaClient, groupId: string): Promise<Finding[]> {
   const transactionalId = `${groupId}-check-${randomUUID()}`;
   const producer = kafka.producer({
     transactionalId,
@@ -176,7 +178,7 @@ async function tryTransaction(kafka: Kafka, groupId: string): Promise<Finding[]>
 
 /** Reads the newest record of one partition of each input topic, and joins a group of this check. */
 async function tryReading(
-  kafka: Kafka,
+  kafka: KafkaClient,
   { kafka: { groupId } }: BridgeSettings,
   planned: readonly BridgeTopic[],
 ): Promise<Finding[]> {
@@ -185,11 +187,12 @@ async function tryReading(
     consumedTopics(planned).map(({ name }) => name),
   );
   const offsets = await groupOffsets(kafka, groupId, [...actual.keys()]);
-  const spans = offsets.flatMap(({ topic, partition, first, end }, index) => {
-    const isFirst = offsets.findIndex((each) => each.topic === topic && each.end > each.first);
-    return isFirst === index && end > first
-      ? [{ topic, partition, from: end - 1, until: end }]
-      : [];
+  const filled = offsets.filter(({ first, end }) => end > first);
+  const spans = [...actual.keys()].flatMap((topic) => {
+    const one = filled.find((each) => each.topic === topic);
+    return one === undefined
+      ? []
+      : [{ topic, partition: one.partition, from: one.end - 1, until: one.end }];
   });
   const signal = AbortSignal.timeout(READ_DEADLINE_MS);
   await readSpans(kafka, spans, { signal, onRecords: () => undefined });
@@ -212,7 +215,7 @@ async function failureAsFinding(check: string, find: () => Promise<Finding[]>): 
 }
 
 /** Joins a group as its only member, commits the beginning of a span, and deletes the group where that is allowed. */
-async function joinGroup(kafka: Kafka, groupId: string, span: TopicSpan): Promise<void> {
+async function joinGroup(kafka: KafkaClient, groupId: string, span: TopicSpan): Promise<void> {
   const { topic, partition, from } = span;
   await setGroupOffsets(kafka, { groupId, topic }, new Map([[partition, from]]));
   const admin = kafka.admin();

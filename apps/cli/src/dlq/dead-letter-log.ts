@@ -1,5 +1,6 @@
 import { everyRealMs } from '#libs/clock';
 import type { KafkaSettings } from '#libs/config';
+import { INTERNAL_TOPICS } from '#libs/contracts';
 import {
   createKafka,
   type KafkaClient,
@@ -12,12 +13,12 @@ import { reachTopics } from '../command-line/kafka.js';
 import { printStatus } from '../command-line/output.js';
 import { type DeadLetter, readDeadLetter } from './dead-letter.js';
 import type { TopicListing } from './dead-letter-topics.js';
-import { REPLAYS_TOPIC, ReplayMarks } from './replay-marks.js';
+import { ReplayMarks } from './replay-marks.js';
 import { isSelected, offsetCount, selectedSpans, type Selection } from './selection.js';
 
 const PROGRESS_MS = 5000;
 
-export interface LogReading {
+interface LogReading {
   signal: AbortSignal;
   /** Dead letters of one partition, in order. */
   onBatch: (deadLetters: readonly DeadLetter[], marks: ReplayMarks) => Promise<void> | void;
@@ -28,11 +29,12 @@ export interface LogReading {
 /** Reads dead letters and their replay marks, without any effect on the bridge's consumer group. */
 export class DeadLetterLog {
   readonly kafka: KafkaClient;
+  /** A compacted topic with a mark for each replayed dead letter. */
   readonly marksTopic: string;
 
   constructor(readonly settings: KafkaSettings) {
     this.kafka = createKafka(settings);
-    this.marksTopic = `${settings.topicPrefix}${REPLAYS_TOPIC}`;
+    this.marksTopic = settings.topicPrefix + INTERNAL_TOPICS.deadLetterReplays;
   }
 
   /**
@@ -65,8 +67,7 @@ export class DeadLetterLog {
   async readWithMarks(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
     const total = offsetCount(spans);
     if (total === 0) return;
-    // an empty topic is not subscribed to, because reading it takes a right that may be missing
-    const all = [...(await this.markSpans()), ...spans.filter((span) => offsetCount([span]) > 0)];
+    const all = [...(await this.markSpans()), ...spans];
     const marks = new ReplayMarks();
     let count = 0;
     const onRecords = async (records: readonly StoredRecord[]): Promise<void> => {

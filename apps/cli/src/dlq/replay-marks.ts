@@ -1,8 +1,4 @@
-import { INTERNAL_TOPICS } from '#libs/contracts';
 import type { OutboundRecord, StoredRecord, TopicSpan } from '#libs/kafka';
-
-/** A compacted topic with a mark for each replayed dead letter. Without the configured prefix. */
-export const REPLAYS_TOPIC = INTERNAL_TOPICS.deadLetterReplays;
 
 interface ReplayMark {
   /** Epoch seconds. */

@@ -96,52 +96,45 @@ function matchesText({ machineId, displayName }: Machine, text: string): boolean
 
 async function publishedMachines(): Promise<Machine[]> {
   const { settings, kafka, existing } = await openKafka();
-  const [registry, states] = [TOPICS.registry, TOPICS.states].map(
-    (name) => `${settings.topicPrefix}${name}`,
-  ) as [string, string];
+  const registry = settings.topicPrefix + TOPICS.registry;
+  const states = settings.topicPrefix + TOPICS.states;
   if (!existing.includes(registry)) {
     throw new Error(
       `there is no topic ${registry}: a bridge with the flow machine-states publishes it; see KAFKA_TOPIC_PREFIX`,
     );
   }
-  const latest = { [registry]: new Map<string, unknown>(), [states]: new Map<string, unknown>() };
+  const machines = new Map<string, MachineRegistryRecord>();
+  const latestStates = new Map<string, MachineStateRecord>();
   const topics = [registry, states].filter((topic) => existing.includes(topic));
   const spans = (await Promise.all(topics.map((topic) => topicSpans(kafka, topic)))).flat();
   const signal = interruption();
   printProgress(`reading ${topics.join(' and ')}`);
-  await readSpans(
-    kafka,
-    spans.filter(({ from, until }) => from < until),
-    {
-      signal,
-      onRecords: (records) => {
-        for (const record of records) {
-          const isOwn = record.topic === registry ? isRegistryRecord : isStateRecord;
-          applyLatest(latest[record.topic], record, isOwn);
-        }
-      },
+  await readSpans(kafka, spans, {
+    signal,
+    onRecords: (records) => {
+      for (const record of records) {
+        if (record.topic === registry) applyLatest(machines, record, isRegistryRecord);
+        else applyLatest(latestStates, record, isStateRecord);
+      }
     },
-  );
+  });
   if (signal.aborted) throw new Error('stopped before everything was read');
-  return [...(latest[registry] as Map<string, MachineRegistryRecord>).values()]
-    .map((machine) => ({
-      ...machine,
-      state: (latest[states]?.get(machine.machineId) as MachineStateRecord | undefined) ?? null,
-    }))
+  return [...machines.values()]
+    .map((machine) => ({ ...machine, state: latestStates.get(machine.machineId) ?? null }))
     .sort((a, b) => a.machineId.localeCompare(b.machineId));
 }
 
 /** Applies a record to the latest values; a tombstone deletes its key, and so does a record of another program. */
-function applyLatest(
-  latest: Map<string, unknown> | undefined,
+function applyLatest<T>(
+  latest: Map<string, T>,
   { key, value }: StoredRecord,
   isOwn: (fields: JsonObject) => boolean,
 ): void {
   const json = value === null ? undefined : readJson(withoutFrame(value));
   const fields = json?.ok === true && isJsonObject(json.value) ? json.value : undefined;
   const isOfMachine = fields?.['machineId'] === String(key) && isOwn(fields);
-  if (isOfMachine) latest?.set(String(key), fields);
-  else latest?.delete(String(key));
+  if (isOfMachine) latest.set(String(key), fields as T);
+  else latest.delete(String(key));
 }
 
 function isRegistryRecord({ displayName, factoryId }: JsonObject): boolean {

@@ -25,6 +25,7 @@ export async function readSpans(
   spans: readonly TopicSpan[],
   options: ReadOptions,
 ): Promise<void> {
+  // reading an empty topic takes a right that may be missing
   const nonEmpty = spans.filter(({ from, until }) => from < until);
   if (nonEmpty.length > 0 && !options.signal.aborted)
     await new SpanReader(nonEmpty, options).readToEnd(kafka);
