@@ -287,20 +287,16 @@ interface KeptItem<T> {
 
 /** Keeps an item for each of the dead letters that failed last. */
 export class Newest<T> {
+  /** Number of offered dead letters. */
+  offered = 0;
   private kept: KeptItem<T>[] = [];
-  private count = 0;
 
   constructor(private readonly limit: number) {}
-
-  /** Number of offered dead letters. */
-  get offered(): number {
-    return this.count;
-  }
 
   /** Keeps only the item, because messages may be large and many. */
   offer({ record, failedAt }: DeadLetter, item: T): void {
     const { partition, offset, timestamp } = record;
-    this.count += 1;
+    this.offered += 1;
     this.kept.push({ failedAt, writtenAtMs: Number(timestamp), partition, offset, item });
     // sorts once for `limit` dead letters, because a topic may have millions
     if (this.kept.length >= 2 * this.limit) this.kept = this.sorted();

@@ -53,7 +53,7 @@ export function addOutcomesCommand(program: CliCommand): void {
     .action((options: OutcomesOptions) => {
       const { message, order, machine } = options;
       if ((message ?? order ?? machine) === undefined) {
-        command.error('error: name a --message, an --order or a --machine');
+        command.refuseUsage('name a --message, an --order or a --machine');
       }
       return showOutcomes(options);
     });
