@@ -7,6 +7,7 @@ import {
   isFromFile,
   problemsOf,
   readSettings,
+  type UnsupportedSetting,
 } from './environment-reader.js';
 import { readErpAccess, readErpSettings } from './erp-settings.js';
 import { readHttpSettings } from './http-settings.js';
@@ -14,7 +15,7 @@ import { readKafkaSettings, readSchemaRegistrySettings } from './kafka-settings.
 import { readProxySettings } from './proxy-settings.js';
 import { readServiceUrl } from './service-url.js';
 import { readToken } from './token-settings.js';
-import { readTracingSettings, type UnsupportedSetting } from './tracing-settings.js';
+import { readTracingSettings } from './tracing-settings.js';
 
 /** setTimeout overflows above 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;

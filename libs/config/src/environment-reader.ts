@@ -61,6 +61,12 @@ export function problemsOf(env: EnvironmentReader): string[] {
   return [...env.problems, ...misspelt];
 }
 
+/** A setting without effect, and what to do instead. */
+export interface UnsupportedSetting {
+  name: string;
+  instead: string;
+}
+
 /** Settings that are partly in files, which may be replaced while the process runs. */
 export interface FromFiles<T> {
   /** As read at the start. */
@@ -144,7 +150,7 @@ export class EnvironmentReader {
   }
 
   /** Misspelt names, for the warning of a program that starts: they have no effect. */
-  ineffectiveSettings(): { name: string; instead: string }[] {
+  ineffectiveSettings(): UnsupportedSetting[] {
     return this.misspelt().map(({ name, meant }) => ({
       name,
       instead: `it is not a setting: ${meant} is`,

@@ -14,6 +14,7 @@ export {
   type LogLevel,
   readEnvironment,
   SettingsError,
+  type UnsupportedSetting,
   versionOf,
 } from './environment-reader.js';
 export { type ErpAccess, type ErpSettings, loadErpSettings } from './erp-settings.js';

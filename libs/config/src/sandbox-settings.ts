@@ -13,14 +13,11 @@ export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 export function loadSandboxSettings<T>(
   environment: Environment,
   readFiles?: (env: EnvironmentReader, settings: SandboxSettings) => T,
-): SandboxSettings & {
-  files?: T;
-  unsupported: ReturnType<EnvironmentReader['ineffectiveSettings']>;
-} {
+) {
   return readSettings(environment, (env) => {
     const settings = readSandboxSettings(env);
-    const files = readFiles && { files: readFiles(env, settings) };
-    return { ...settings, ...files, unsupported: env.ineffectiveSettings() };
+    const files = readFiles?.(env, settings);
+    return { ...settings, files, unsupported: env.ineffectiveSettings() };
   });
 }
 

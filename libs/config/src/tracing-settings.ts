@@ -1,4 +1,4 @@
-import type { EnvironmentReader } from './environment-reader.js';
+import type { EnvironmentReader, UnsupportedSetting } from './environment-reader.js';
 
 /** Exporter and sampler of spans, see docs/traces.md. */
 export type TracingSettings = NonNullable<ReturnType<typeof readTracingSettings>>;
@@ -8,12 +8,6 @@ interface Sampler {
   ratio: number;
   /** A trace that began in another program keeps that program's decision. */
   isParentBased: boolean;
-}
-
-/** A setting without effect, and what to do instead. */
-export interface UnsupportedSetting {
-  name: string;
-  instead: string;
 }
 
 const LONGEST_DELAY_MS = 60_000;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
-import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
+import { EXIT_CODE_BAD_SETTINGS, SettingsError, type UnsupportedSetting } from '#libs/config';
 
 /** The project's version, from its package.json, wherever the app is built to. */
 export const VERSION = (createRequire(import.meta.url)('#package.json') as { version: string })
@@ -9,8 +9,7 @@ export const VERSION = (createRequire(import.meta.url)('#package.json') as { ver
 
 /** An HTTP server that runs until it is stopped. */
 interface Server {
-  /** Settings without effect, and what to set instead. */
-  unsupported?: readonly { name: string; instead: string }[];
+  unsupported?: readonly UnsupportedSetting[];
   start: () => Promise<void>;
   close: (signal: NodeJS.Signals) => Promise<void>;
 }
