@@ -2,21 +2,17 @@ import { describeJson, field, isJsonObject, type JsonObject } from '#libs/contra
 import { decodeUtf8, isoDate, JsonOutput, UnreadableError } from './json-output.js';
 
 /**
- * Decodes a value in Avro's binary encoding to JSON, by the schema that it was written with.
+ * Decodes a value in Avro's binary encoding to JSON, by the schema that it was written with. Reads a union as the value
+ * of its branch, and leaves out a field that is null: in Avro, a field that may be absent is nullable. Times with a
+ * logical type become RFC 3339; decimals and bytes become strings.
  *
  * Written by hand: avsc compiles schemas to code at run time (`new Function`) and does not bound the output of a few
  * bytes, see docs/decisions/0050-schema-registry.md.
- */
-export type AvroReader = (payload: Buffer) => string;
-
-/**
- * Reads a union as the value of its branch, and leaves out a field that is null: in Avro, a field that may be absent is
- * nullable. Times with a logical type become RFC 3339; decimals and bytes become strings.
  *
  * @param documents schemas, each after the ones that it refers to; the schema of the value is the last
  * @throws UnreadableError for an invalid schema
  */
-export function avroReader(documents: readonly string[]): AvroReader {
+export function avroReader(documents: readonly string[]): (payload: Buffer) => string {
   const names: Names = new Map();
   let read: Read = readNull;
   for (const document of documents) read = compile(parseJson(document), { names, space: '' }, 0);

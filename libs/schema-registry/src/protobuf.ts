@@ -9,10 +9,9 @@ const { common, Enum, Field, MapField, Namespace, parse, Reader, Root, tokenize,
   protobuf;
 type Reader = protobuf.Reader;
 
-/** Decodes a Protobuf message to JSON. The payload has the message's indexes in the schema before the message. */
-export type ProtobufReader = (payload: Buffer) => string;
-
 /**
+ * Decodes a Protobuf message to JSON. The payload has the message's indexes in the schema before the message.
+ *
  * Fields have their ProtoJSON names (`working_orders` is `workingOrders`, unless it has a `json_name`). A field that
  * the message does not have is left out, except where Protobuf does not write a value that the sender has set: an empty
  * list becomes `[]`, and an enum of proto3 its value 0, unless the name of that value means that none is given. Enums
@@ -24,7 +23,7 @@ export type ProtobufReader = (payload: Buffer) => string;
  * @param documents schemas, each after the ones that it imports; the schema of the message is the last
  * @throws UnreadableError for an invalid schema
  */
-export function protobufReader(documents: readonly string[]): ProtobufReader {
+export function protobufReader(documents: readonly string[]): (payload: Buffer) => string {
   const { own, root } = readSchema(documents);
   const plans: Plans = new Map();
   return (payload) => {
