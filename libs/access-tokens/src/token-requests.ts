@@ -1,4 +1,5 @@
 import { realEpochMs } from '#libs/clock';
+import { FIRST_IMPLAUSIBLE_SECOND } from '#libs/contracts';
 import {
   ASKED_FOR,
   bodyRead,
@@ -94,9 +95,6 @@ export function readToken(field: AnswerField): string {
   return whyUnsendable(value) === undefined ? value : field.fail('what a header can carry');
 }
 
-/** A larger value is in milliseconds, which RFC 7519 does not have. */
-const LARGEST_EPOCH_SECONDS = 99_999_999_999;
-
 /**
  * Remaining life of a JWT (RFC 7519) by its claim `exp`, in milliseconds. Null for any other token,
  * and for one that seems to have expired: it has just been issued, so a clock must be wrong.
@@ -109,7 +107,7 @@ export function jwtLifeMs(token: string, nowMs: number): number | null {
   try {
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown;
     const { exp } = Object(claims) as { exp?: unknown };
-    if (typeof exp !== 'number' || exp > LARGEST_EPOCH_SECONDS) return null;
+    if (typeof exp !== 'number' || exp >= FIRST_IMPLAUSIBLE_SECOND) return null;
     return exp * 1000 > nowMs ? exp * 1000 - nowMs : null;
   } catch {
     return null;
@@ -124,8 +122,8 @@ const OAUTH_ERROR_CODES = [
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
-] as const;
+];
 
-function oauthErrorCode(body: string): (typeof OAUTH_ERROR_CODES)[number] | undefined {
+function oauthErrorCode(body: string): string | undefined {
   return OAUTH_ERROR_CODES.find((code) => new RegExp(`"error"\\s*:\\s*"${code}"`).test(body));
 }

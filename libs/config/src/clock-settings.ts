@@ -1,4 +1,5 @@
 import { Clock, type ClockOptions, realEpochMs } from '#libs/clock';
+import { FIRST_IMPLAUSIBLE_SECOND } from '#libs/contracts';
 import type { EnvironmentReader } from './environment-reader.js';
 
 const SPEED = 'CLOCK_SPEED';
@@ -6,8 +7,6 @@ const ORIGIN = 'CLOCK_ORIGIN';
 
 /** At this speed a timer of a minute takes 1 ms, the shortest that setTimeout knows. */
 const MAX_SPEED = 60_000;
-/** 11 digits reach the year 5138: a larger value is in milliseconds. */
-const LARGEST_EPOCH_SECONDS = 99_999_999_999;
 
 /**
  * Reads `CLOCK_SPEED` and `CLOCK_ORIGIN`. Without an origin an accelerated clock starts when the settings are read.
@@ -22,7 +21,7 @@ export function readClockSettings(env: EnvironmentReader): Required<ClockOptions
     if (env.isSet(ORIGIN)) env.refuse(ORIGIN, `is ${why}`);
   }
   const nowSeconds = new Clock({ speed, originSeconds }).nowSeconds();
-  if (nowSeconds < 0 || nowSeconds > LARGEST_EPOCH_SECONDS) {
+  if (nowSeconds < 0 || nowSeconds >= FIRST_IMPLAUSIBLE_SECOND) {
     env.refuse(ORIGIN, `is too far from now: at ${SPEED} the clock is not within 1970 to 5138`);
   }
   return { speed, originSeconds };
@@ -32,7 +31,7 @@ function readOrigin(env: EnvironmentReader): number | undefined {
   const raw = env.optional(ORIGIN);
   if (raw === undefined) return undefined;
   const seconds = Number(raw);
-  if (/^\d+$/.test(raw) && seconds > 0 && seconds <= LARGEST_EPOCH_SECONDS) return seconds;
+  if (/^\d+$/.test(raw) && seconds > 0 && seconds < FIRST_IMPLAUSIBLE_SECOND) return seconds;
   env.refuse(ORIGIN, 'must be epoch seconds: a whole number, and not milliseconds');
   return undefined;
 }

@@ -1,8 +1,8 @@
 /** A parsed time field: epoch seconds, or its fault as text that follows the field's name. */
 export type TimeReading = { ok: true; seconds: number } | { ok: false; problem: string };
 
-// 1e11 s is the year 5138, 1e11 ms is March 1973: a plant's time is below it in seconds, above it in milliseconds.
-const FIRST_IMPLAUSIBLE_SECOND = 100_000_000_000;
+/** 1e11 s is the year 5138, 1e11 ms is March 1973: a plant's time is below it in seconds, above it in milliseconds. */
+export const FIRST_IMPLAUSIBLE_SECOND = 100_000_000_000;
 
 const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:([Zz])|([+-])(\d{2}):(\d{2}))$/;

@@ -1,3 +1,5 @@
+import { field, FIRST_IMPLAUSIBLE_SECOND, isJsonObject } from '#libs/contracts';
+
 /** Thrown by a reader: the answer as a whole is then malformed. */
 export class MalformedField extends Error {
   constructor(
@@ -8,8 +10,6 @@ export class MalformedField extends Error {
   }
 }
 
-/** 11 digits reach the year 5138: anything above is milliseconds, and is refused rather than guessed. */
-const LARGEST_EPOCH_SECONDS = 99_999_999_999;
 const NUMERIC = /^\d+(\.\d+)?$/;
 
 /**
@@ -25,18 +25,17 @@ export class AnswerField {
   /** The first of `names` that is present and not null; if none is, an absent field of the first name. */
   field(...names: readonly [string, ...string[]]): AnswerField {
     const { value } = this;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
-    const object = value as Record<string, unknown>;
-    const name = names.find((one) => Object.hasOwn(object, one) && isPresent(object[one]));
-    const path = `${this.path === '' ? '' : `${this.path}.`}${name ?? names[0]}`;
-    return new AnswerField(name === undefined ? undefined : object[name], path);
+    if (!isJsonObject(value)) return this.fail('an object');
+    const name = names.find((one) => isPresent(field(value, one))) ?? names[0];
+    const found = field(value, name) ?? undefined;
+    return new AnswerField(found, this.path === '' ? name : `${this.path}.${name}`);
   }
 
   /** The elements of a bare list, or of the list under `wrapper`. */
   list(wrapper: string): Iterable<AnswerField> {
     const { value } = this;
     if (Array.isArray(value)) return this.elements(value);
-    if (this.path !== '' || typeof value !== 'object' || value === null) this.fail('a list');
+    if (this.path !== '' || !isJsonObject(value)) this.fail('a list');
     return this.field(wrapper).list(wrapper);
   }
 
@@ -76,7 +75,7 @@ export class AnswerField {
 
   epochSeconds(): number {
     const seconds = this.wholeNumber();
-    return seconds > LARGEST_EPOCH_SECONDS ? this.fail('epoch seconds') : seconds;
+    return seconds >= FIRST_IMPLAUSIBLE_SECOND ? this.fail('epoch seconds') : seconds;
   }
 
   oneOf<T extends string>(allowed: readonly T[]): T {

@@ -1,3 +1,4 @@
+import { isJsonObject } from '#libs/contracts';
 import type { Exchange, HttpReply } from './http-transport.js';
 import { AnswerField, MalformedField } from './answer-field.js';
 
@@ -228,9 +229,8 @@ function sentenceOf(body: string): string | undefined {
   try {
     const json: unknown = JSON.parse(body);
     if (typeof json === 'string') return json;
-    if (typeof json !== 'object' || json === null) return undefined;
-    const fields = json as Record<string, unknown>;
-    return SENTENCE_FIELDS.map((name) => fields[name]).find((value) => typeof value === 'string');
+    if (!isJsonObject(json)) return undefined;
+    return SENTENCE_FIELDS.map((name) => json[name]).find((value) => typeof value === 'string');
   } catch {
     return undefined;
   }

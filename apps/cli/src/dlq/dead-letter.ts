@@ -1,4 +1,10 @@
-import { type DeadLetterFields, deadLetterFields, openEnvelope, readJson } from '#libs/contracts';
+import {
+  type DeadLetterFields,
+  deadLetterFields,
+  isJsonObject,
+  openEnvelope,
+  readJson,
+} from '#libs/contracts';
 import type { StoredRecord } from '#libs/kafka';
 
 export interface DeadLetter {
@@ -33,7 +39,7 @@ export function machineIdsOf({ record, fields }: DeadLetter): readonly string[] 
 function machineIdInBody(record: StoredRecord): string | undefined {
   const envelope = openEnvelope(record);
   const json = envelope.ok ? readJson(envelope.value.body) : envelope;
-  if (!json.ok || typeof json.value !== 'object' || json.value === null) return undefined;
-  const { machineId } = json.value as { machineId?: unknown };
+  if (!json.ok || !isJsonObject(json.value)) return undefined;
+  const { machineId } = json.value;
   return typeof machineId === 'string' ? machineId : undefined;
 }

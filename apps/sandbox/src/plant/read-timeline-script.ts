@@ -14,6 +14,7 @@ import {
   ValidateNested,
   validateSync,
 } from 'class-validator';
+import { isJsonObject } from '#libs/contracts';
 import { validationProblems } from '../http/validation-problems.js';
 import { COMMON_REASONS } from './machine-types.js';
 import { ForcibleTimeline } from './forcible-timeline.js';
@@ -80,7 +81,7 @@ const PROBLEMS_SHOWN = 10;
 export type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
 
 export function readTimelineScript(json: unknown): ReadScript {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+  if (!isJsonObject(json)) {
     return { ok: false, problems: ['must be a JSON object with a list "machines"'] };
   }
   const script = plainToInstance(TimelineScript, json);

@@ -14,6 +14,7 @@ import {
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type Observable, tap } from 'rxjs';
+import { isJsonObject } from '#libs/contracts';
 import { validationProblems } from '../http/validation-problems.js';
 
 /**
@@ -32,8 +33,7 @@ class RequestPipe extends ValidationPipe {
   }
 
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (metadata.type === 'body' && value !== undefined && !isObject) {
+    if (metadata.type === 'body' && value !== undefined && !isJsonObject(value)) {
       throw new UnprocessableEntityException('the body must be a JSON object');
     }
     return super.transform(value, metadata) as Promise<unknown>;
