@@ -274,7 +274,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       [7, expect.any(String) as string],
       [{ machines: 'M-001' }, 'each value in machines must be an object'],
       [{ machines: {} }, 'machines must be an array'],
-      [{ machines: [[]] }, 'each value in machines must be an object'],
+      [{ machines: [[], null, 7] }, 'each value in machines must be an object'],
       [{ machines: [{ workingOrders: [] }] }, 'machines.0.machineId is missing'],
       [
         { machines: [{ machineId: 7, workingOrders: [] }] },

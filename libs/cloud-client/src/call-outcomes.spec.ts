@@ -18,16 +18,6 @@ async function retryError(answer: Promise<{ kind: string }>): Promise<HttpError>
 }
 
 describe('a status', () => {
-  it.each([
-    [400, { kind: 'rejected', status: 400, detail: 'HTTP 400: no' }],
-    [403, { kind: 'unauthorised', status: 403 }],
-    [503, { kind: 'retry', afterMs: null, error: { code: 'http-status', status: 503 } }],
-  ])('of %i is the same to a read and to a command', async (status, answer) => {
-    service.answers(respond(status, { message: 'no' }));
-    expect(await client.getMachineState('M-1')).toMatchObject(answer);
-    expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject(answer);
-  });
-
   it('204 is no data to a read and success to a command', async () => {
     service.answers(respond(204));
     expect(await client.getMachineState('M-1')).toEqual({ kind: 'noData' });

@@ -90,15 +90,6 @@ describe('EnvironmentReader', () => {
     expect(env.problems).toEqual([]);
   });
 
-  it('names both ways of a secret that is required', () => {
-    const env = new EnvironmentReader({ GIVEN: SECRET });
-    expect([env.requiredSecret('GIVEN', 'it'), env.requiredSecret('NAME', 'what for')]).toEqual([
-      SECRET,
-      '',
-    ]);
-    expect(env.problems).toEqual(['NAME or NAME_FILE is required: what for']);
-  });
-
   it('refuses a secret given both ways', () => {
     const env = new EnvironmentReader({ NAME: SECRET, NAME_FILE: temporaryFile('twin', SECRET) });
     env.secret('NAME');

@@ -214,37 +214,10 @@ describe('the way to a token', () => {
   it.each([
     [{ MACHINE_CLOUD_TOKEN_FILE: missing }, 'MACHINE_CLOUD_TOKEN_FILE names a file that cannot be'],
     [
-      { ...LOGIN, MACHINE_CLOUD_LOGIN_PASSWORD_FILE: path },
-      'MACHINE_CLOUD_LOGIN_PASSWORD and MACHINE_CLOUD_LOGIN_PASSWORD_FILE are both set: keep one',
-    ],
-    [
-      {
-        ...OAUTH,
-        MACHINE_CLOUD_OAUTH_CLIENT_SECRET: '',
-        MACHINE_CLOUD_OAUTH_CLIENT_SECRET_FILE: missing,
-      },
-      'MACHINE_CLOUD_OAUTH_CLIENT_SECRET_FILE names a file that cannot be read (ENOENT)',
-    ],
-    [
       { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: 'http://login.example.com/token' },
       'MACHINE_CLOUD_OAUTH_TOKEN_URL must be https',
     ],
-    [
-      { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: `https://me:${SECRET}@login.example.com/token` },
-      'MACHINE_CLOUD_OAUTH_TOKEN_URL must not carry a user name or password',
-    ],
-    [
-      { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: 'https://login.example.com/token#here' },
-      'MACHINE_CLOUD_OAUTH_TOKEN_URL must not carry a fragment',
-    ],
   ])('may not be %j', (environment, problem) => {
-    const { problems } = readTokenOf(environment);
-    expect(problems).toEqual([expect.stringContaining(problem)]);
-    expect(problems[0]).not.toContain(SECRET);
-  });
-
-  it('to an OAuth token may be http on loopback', () => {
-    const local = { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: 'http://127.0.0.1:8080/token' };
-    expect(readTokenOf(local).problems).toEqual([]);
+    expect(readTokenOf(environment).problems).toEqual([expect.stringContaining(problem)]);
   });
 });

@@ -258,11 +258,6 @@ describe('readErpSettings', () => {
     },
   );
 
-  it('names a missing file', () => {
-    const { problems } = read(join(folder, 'missing.json'));
-    expect(problems).toEqual([expect.stringContaining('ENOENT')]);
-  });
-
   it.each([
     ['mapping.json', '[{"topic": "acme/*", "expression": "job"}]'],
     ['mapping.yml', '- topic: acme/*\n  expression: job\n'],

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { createProgram } from '../program.js';
-import { npmUsage } from './command.js';
 import { readPath, readRate, unreadableBecause } from './option-values.js';
 import { commandKafkaSettings } from './kafka.js';
 
@@ -38,10 +37,22 @@ describe('the arguments of a command', () => {
   it.each([
     ['help', 'machine-bridge [options] <command>'],
     ['help dlq', 'dlq -- <command>'],
-    ['help dlq show', 'dlq -- show [options] <topic>'],
+    ['help dlq show', 'npm run dlq -- show [options] <topic>'],
+    ['help send', 'npm run send -- [options] <files...>'],
+    ['help offsets show', 'machine-bridge offsets show [options]'],
   ])('may be %s', async (words, usage) => {
     const stdout = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     expect(await called(...words.split(' '))).toMatchObject({ exitCode: 0 });
+    expect(stdout).toHaveBeenCalledWith(expect.stringContaining(usage));
+  });
+
+  it('are shown behind the name of the program where it was called by that', async () => {
+    const stdout = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const { title } = process;
+    process.title = 'machine-bridge';
+    await called('help', 'dlq', 'list');
+    process.title = title;
+    const usage = 'machine-bridge dlq list [options] [topic]';
     expect(stdout).toHaveBeenCalledWith(expect.stringContaining(usage));
   });
 
@@ -84,27 +95,6 @@ describe('the arguments of a command', () => {
   ])('is refused where it says nothing: %s %s', async (words, option) => {
     const error = await called(...words.split(' '), option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });
-  });
-});
-
-const command = (name: string, parent: object | null, usage = '[options]') =>
-  ({ name: () => name, usage: () => usage, parent }) as Parameters<typeof npmUsage>[0];
-
-describe('npmUsage', () => {
-  const root = command('cli', null);
-
-  it('shows the npm script of a command with its arguments', () => {
-    expect(npmUsage(command('send', root, '[options] [files...]'))).toBe(
-      'npm run send -- [options] [files...]',
-    );
-    expect(npmUsage(command('list', command('dlq', root)))).toBe('npm run dlq -- list [options]');
-    expect(npmUsage(root)).toBe('machine-bridge [options]');
-    expect(npmUsage(command('offsets', root))).toBe('machine-bridge offsets [options]');
-  });
-
-  it('shows the program where it was called by its name', () => {
-    const list = command('list', command('dlq', root));
-    expect(npmUsage(list, 'machine-bridge')).toBe('machine-bridge dlq list [options]');
   });
 });
 

@@ -92,11 +92,11 @@ const NPM_SCRIPTS = ['send', 'dlq', 'erp'];
 const PROGRAM = 'machine-bridge';
 
 /** The usage line: that of the npm script if there is one, unless the command was called as `machine-bridge`. */
-export function npmUsage(command: Command, calledAs = process.title): string {
+function npmUsage(command: Command): string {
   const names: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) names.unshift(at.name());
   const [script = ''] = names;
-  const isScript = calledAs !== PROGRAM && NPM_SCRIPTS.includes(script);
+  const isScript = process.title !== PROGRAM && NPM_SCRIPTS.includes(script);
   const begin = isScript ? ['npm run', script, '--', ...names.slice(1)] : [PROGRAM, ...names];
   return [...begin, command.usage()].join(' ');
 }

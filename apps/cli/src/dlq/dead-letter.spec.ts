@@ -1,5 +1,5 @@
 import type { MessageHeaders } from '#libs/contracts';
-import { machineIdsOf, positionOf } from './dead-letter.js';
+import { machineIdsOf } from './dead-letter.js';
 import { deadLetter, FAILED_AT, TOPIC } from './testing/dead-letter.js';
 import {
   formatInFull,
@@ -16,10 +16,6 @@ describe('a stored dead letter', () => {
   it('has the time of its header, else that of its record', () => {
     expect(deadLetter().failedAt).toBe(FAILED_AT);
     expect(deadLetter({ headers: { 'dlq-failed-at': undefined } }).failedAt).toBe(1_763_680_061);
-  });
-
-  it('has the position of its partition and offset', () => {
-    expect(positionOf(deadLetter({ partition: 3, offset: 17 }))).toBe('3/17');
   });
 });
 

@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { NOW, type RunningSandbox, runSandbox } from '../testing/running-sandbox.js';
-import { type Call, CallLog, machineIdsOf } from './call-log.js';
+import { type Call, CallLog } from './call-log.js';
 import type { Fault } from './fault-board.js';
 
 const HTML = 'text/html; charset=utf-8';
@@ -419,16 +419,5 @@ describe('the log of calls', () => {
     expect(log.listCalls({ since: 99_999 })).toHaveLength(3);
     expect(log.listCalls()[0]!.sequence).toBe(3);
     expect(log.extent).toEqual({ oldest: 3, newest: 100_002 });
-  });
-});
-
-describe('the machines of a call', () => {
-  it('are those of its query, its body and the list in its body, each once', () => {
-    const body = { machineId: 'B', machines: [{ machineId: 'C' }, { machineId: 'A' }, 7, null] };
-    expect(machineIdsOf({ machineId: 'A' }, body)).toEqual(['A', 'B', 'C']);
-  });
-
-  it('are none without a query and a body', () => {
-    expect(machineIdsOf(undefined, 'text')).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ForcibleTimeline } from './forcible-timeline.js';
-import { endOfPeriod, MACHINE_STATES, type MinuteState, periodsBetween } from './timeline.js';
+import { endOfPeriod, MACHINE_STATES, type MinuteState } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
 import { type ScriptedPeriod, ScriptedTimeline } from './scripted-timeline.js';
 import { readTimelineScript } from './read-timeline-script.js';
@@ -70,20 +70,6 @@ describe('a scripted timeline', () => {
 describe('a forcible timeline', () => {
   const base = () =>
     new ForcibleTimeline(new ScriptedTimeline([{ startTime: 0, endTime: 600, state: 'IDLE' }]));
-
-  it('has forced states and, once released, its own states again', () => {
-    const timeline = base();
-    timeline.force('OFF', 2);
-    timeline.force('OPERATING', 4);
-    timeline.release(6);
-    expect(periodsBetween(timeline, 0, 10)).toEqual([
-      { fromMinute: 0, toMinute: 2, state: 'IDLE' },
-      { fromMinute: 2, toMinute: 4, state: 'OFF' },
-      { fromMinute: 4, toMinute: 6, state: 'OPERATING' },
-      { fromMinute: 6, toMinute: 10, state: 'IDLE' },
-    ]);
-    expect(timeline.openForce).toBeUndefined();
-  });
 
   it('replaces forced states after the beginning of a new one', () => {
     const timeline = base();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
-import { FlickeringTimeline, SimulatedTimeline } from './simulated-timeline.js';
+import { SimulatedTimeline } from './simulated-timeline.js';
 import { type MinuteState, periodsBetween, startOfPeriod, type Timeline } from './timeline.js';
 import { simulateMachines } from './simulate-machines.js';
 
@@ -102,17 +102,5 @@ describe('the simulated plant', () => {
     const machines = simulateMachines({ machines: 3, seed: 's' }, calendar);
     expect(machines.every((machine) => machine.reasons.length === 13)).toBe(true);
     expect(machines.every(({ timeline }) => timeline.segmentAt(MONDAY).state !== null)).toBe(true);
-  });
-
-  it('fills each flickering minute with pieces of 60 seconds in total', () => {
-    const key = { seed: 'f', machineIndex: 0 };
-    const flickering = new FlickeringTimeline(aroundTheClock('f'), key);
-    fc.assert(
-      fc.property(minutes, (minute) => {
-        const pieces = flickering.signalOf(minute);
-        expect(pieces.reduce((sum, piece) => sum + piece.seconds, 0)).toBe(60);
-        expect(pieces.length).toBeGreaterThan(2);
-      }),
-    );
   });
 });

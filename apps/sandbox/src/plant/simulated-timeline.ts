@@ -120,7 +120,7 @@ export class FlickeringTimeline implements Timeline {
   }
 
   /** The signal within one minute, in pieces of 60 seconds in total. */
-  signalOf(minute: number): SignalPiece[] {
+  private signalOf(minute: number): SignalPiece[] {
     const random = seededRandom(this.key.seed, this.key.machineIndex, 'signal', minute);
     const pieces: SignalPiece[] = [];
     let state: MachineState = random() < 0.5 ? 'OPERATING' : 'IDLE';
