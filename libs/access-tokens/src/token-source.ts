@@ -1,5 +1,5 @@
 import { TIMED_OUT, withTimeout } from '#libs/clock';
-import type { TokenSettings } from '#libs/config';
+import { tokenFault, type TokenSettings } from '#libs/config';
 
 /** Settings for a token that never changes. */
 export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed' }> {
@@ -78,16 +78,10 @@ export async function callWithToken<A extends { kind: string; status?: number | 
   return send(other.token);
 }
 
-/** Anything else would fail in the HTTP library, with the token in its message. */
-const SENDABLE = /^[\x21-\x7e]+$/;
-
-const WHY =
-  'it holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer';
-
 /** Why a header cannot carry this token, without repeating it; undefined when it can. */
 export function whyUnsendable(token: string): string | undefined {
-  if (token === '') return 'it is empty';
-  return SENDABLE.test(token) ? undefined : WHY;
+  const fault = token === '' ? 'is empty' : tokenFault(token);
+  return fault && `it ${fault}`;
 }
 
 export function fixedTokenSource(text: string): TokenSource {

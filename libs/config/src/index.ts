@@ -50,5 +50,5 @@ export {
   readSettingsFileAsync,
   settingsFileVersion,
 } from './settings-file.js';
-export { type TokenSettings } from './token-settings.js';
+export { tokenFault, type TokenSettings } from './token-settings.js';
 export { type TracingSettings } from './tracing-settings.js';

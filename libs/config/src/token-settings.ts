@@ -22,8 +22,6 @@ interface TokenSource {
   read: (env: EnvironmentReader) => TokenSettings;
 }
 
-/** RFC 6750 allows fewer characters. */
-const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
 const LOGIN = 'MACHINE_CLOUD_LOGIN';
 const OAUTH = 'MACHINE_CLOUD_OAUTH';
 
@@ -67,14 +65,18 @@ function readFixed(env: EnvironmentReader): TokenSettings {
 /** A token that fits into the `Authorization` header of a call. */
 export function readBearer(env: EnvironmentReader, name: string, fallback: string): string {
   const token = env.text(name, fallback);
-  // Otherwise each call would fail, with the token in the library's message.
-  if (!TOKEN_IN_HEADER.test(token)) {
-    env.refuse(
-      name,
-      'holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer',
-    );
-  }
+  const fault = tokenFault(token);
+  if (fault !== undefined) env.refuse(name, fault);
   return token;
+}
+
+/**
+ * Why a header cannot carry a token, without repeating it; undefined when it can. A call would fail in the HTTP
+ * library, with the token in its message. RFC 6750 allows fewer characters.
+ */
+export function tokenFault(token: string): string | undefined {
+  if (/^[\x21-\x7e]*$/.test(token)) return undefined;
+  return 'holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer';
 }
 
 /** Checks only that the file exists and is not empty: it may be corrected while the bridge runs. */
