@@ -164,7 +164,6 @@ export class MachineCloudClient {
     this.reasonListMethod = new RememberedForm(['GET', 'POST'], isMethodUnknown);
   }
 
-  /** Interface: getMachineInfo. */
   getMachineInfo(signal?: AbortSignal): Promise<HttpAnswer<MachineInfo[]>> {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
     const maxAnswerBytes = MAX_MACHINE_INFO_BYTES;
@@ -173,7 +172,6 @@ export class MachineCloudClient {
     );
   }
 
-  /** Interface: getMachineState. */
   getMachineState(
     machineId: string,
     caller: Caller = NOBODY,

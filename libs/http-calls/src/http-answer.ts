@@ -319,13 +319,11 @@ export class RememberedForm<Form> {
   }
 }
 
-const NOT_FOUND = 404;
-
 /**
  * Whether the answer confirms the form. Other failures do not: a gateway answers so for any path. A 404 does, unless
  * it means an unknown form: it is about the requested object.
  */
 function confirmsForm(answer: HttpAnswer<unknown>): boolean {
-  if (answer.kind === 'rejected') return answer.status === NOT_FOUND;
+  if (answer.kind === 'rejected') return answer.status === 404;
   return answer.kind === 'data' || answer.kind === 'noData';
 }

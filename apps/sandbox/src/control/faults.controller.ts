@@ -27,8 +27,7 @@ export class FaultsController {
   /** Places a fault; the answer (201) has its id. */
   @Post()
   placeFault(@Body() request: FaultRequest): Fault {
-    leaveOutNulls([request]);
-    refuseContradictions([request]);
+    checkFaults([request]);
     if (this.faults.isFull) throw new ConflictException('there are too many faults: remove some');
     return this.faults.placeFault(request);
   }
@@ -39,8 +38,7 @@ export class FaultsController {
     @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
     requests: FaultRequest[],
   ): Fault[] {
-    leaveOutNulls(requests);
-    refuseContradictions(requests);
+    checkFaults(requests);
     if (requests.length > MOST_FAULTS)
       throw new ConflictException(`there may be ${MOST_FAULTS} faults at the most`);
     return this.faults.replaceFaults(requests);
@@ -59,17 +57,12 @@ export class FaultsController {
   }
 }
 
-/** Removes null fields, which many clients write for absent ones. */
-function leaveOutNulls(requests: readonly FaultRequest[]): void {
+/** Removes null fields, which many clients write for absent ones. @throws BadRequestException */
+function checkFaults(requests: readonly FaultRequest[]): void {
   for (const request of requests) {
     for (const [name, value] of Object.entries(request)) {
       if (value === null) Reflect.deleteProperty(request, name);
     }
-  }
-}
-
-function refuseContradictions(requests: readonly FaultRequest[]): void {
-  for (const request of requests) {
     const contradiction = contradictionIn(request);
     if (contradiction !== null) throw new BadRequestException(contradiction);
   }
