@@ -1,10 +1,5 @@
 import { TIMED_OUT, withTimeout } from '#libs/clock';
-import { tokenFault, type TokenSettings } from '#libs/config';
-
-/** Settings for a token that never changes. */
-export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed' }> {
-  return { kind: 'fixed', token };
-}
+import { tokenFault } from '#libs/config';
 
 export type TokenAnswer = { kind: 'token'; token: string } | NoToken;
 

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { realDelayMs } from '#libs/clock';
-import { fixedToken } from '#libs/access-tokens';
 import { temporaryFile } from '../../config/test/temporary-files.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import {
@@ -233,7 +232,7 @@ describe('a token that the service refuses', () => {
   });
 
   it('is the only one if it is fixed', async () => {
-    const fixed = stubbed.connect({ token: fixedToken('the-only-one') });
+    const fixed = stubbed.connect({ token: { kind: 'fixed', token: 'the-only-one' } });
     service.judge = () => 401;
     expect(await fixed.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
     expect(service.called).toEqual(['the-only-one']);

@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { fixedToken } from '#libs/access-tokens';
 import { realDelayMs } from '#libs/clock';
 import type { TokenSettings } from '#libs/config';
 import type { HttpAnswer } from '#libs/http-calls';
@@ -32,7 +31,7 @@ describe('the token of a call', () => {
     ['a dropped connection', dropped],
   ])('does not appear after %s', async (_case, answer) => {
     service.answers(answer);
-    const outcome = await clientWith(fixedToken(secret)).getMachineState('M-1');
+    const outcome = await clientWith({ kind: 'fixed', token: secret }).getMachineState('M-1');
     expect(service.lastRequest.headers.authorization).toBe(`Bearer ${secret}`);
     expect(outcome.kind).toMatch(/retry|rejected|unauthorised/);
     expect(traces(outcome)).not.toContain(secret);
@@ -47,7 +46,7 @@ describe('the token of a call', () => {
   ])('leaves nothing in the detail of a refusal that echoes it %s', async (_case, encode) => {
     const token = `begin0123+${'of0123456/a+token0123/'.repeat(20)}end01234`;
     service.answers(respond(422, `${'.'.repeat(250)} ${encode(`Bearer ${token}`)}`));
-    const outcome = await clientWith(fixedToken(token)).getMachineState('M-1');
+    const outcome = await clientWith({ kind: 'fixed', token }).getMachineState('M-1');
     expect(outcome).toMatchObject({ kind: 'rejected', detail: expect.any(String) as string });
     expect(traces(outcome)).not.toContain('begin0123');
   });
@@ -59,7 +58,7 @@ describe('the token of a call', () => {
       for (const encoding of ['base64', 'base64url'] as const) {
         const echo = Buffer.from(`${before}Bearer ${token}`).toString(encoding);
         service.answers(respond(422, { message: `bad header ${echo}` }));
-        const outcome = await clientWith(fixedToken(token)).getMachineState('M-1');
+        const outcome = await clientWith({ kind: 'fixed', token }).getMachineState('M-1');
         expect(outcome).toMatchObject({ detail: 'HTTP 422' });
       }
     },
@@ -67,14 +66,19 @@ describe('the token of a call', () => {
 
   it('keeps the text of a refusal that does not echo it', async () => {
     service.answers(respond(422, { message: 'begin of the period is missing' }));
-    const outcome = await clientWith(fixedToken('begin0123+end')).getMachineState('M-1');
+    const outcome = await clientWith({ kind: 'fixed', token: 'begin0123+end' }).getMachineState(
+      'M-1',
+    );
     expect(outcome).toMatchObject({ detail: 'HTTP 422: begin of the period is missing' });
   });
 
   it('does not appear if no service listens', async () => {
     const gone = await StubService.start();
     await gone.stop();
-    const outcome = await clientWith(fixedToken(secret), gone.baseUrl).getMachineInfo();
+    const outcome = await clientWith(
+      { kind: 'fixed', token: secret },
+      gone.baseUrl,
+    ).getMachineInfo();
     expect(outcome.kind).toBe('retry');
     expect(traces(outcome)).not.toContain(secret);
   });
@@ -82,7 +86,7 @@ describe('the token of a call', () => {
   it.each(['two words', 'line\nbreak', 'tökén', ''])(
     'is neither sent nor shown if no header can carry it: %j',
     async (token) => {
-      const outcome = await clientWith(fixedToken(token)).getMachineInfo();
+      const outcome = await clientWith({ kind: 'fixed', token }).getMachineInfo();
       expect(outcome).toMatchObject({
         kind: 'retry',
         error: { message: expect.stringContaining('no access token') as string },

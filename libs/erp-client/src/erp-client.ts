@@ -2,7 +2,6 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import {
   callWithToken,
-  fixedToken,
   type NoToken,
   openTokenSource,
   type TokenSource,
@@ -161,7 +160,7 @@ function tokensOf(
     case 'basic': {
       const { username, password } = credentials;
       const token = Buffer.from(`${username}:${password}`).toString('base64');
-      return openTokenSource(fixedToken(token), surroundings);
+      return openTokenSource({ kind: 'fixed', token }, surroundings);
     }
     case 'oauth': {
       // A token server on the ERP's host has its certificate authority; another, such as a cloud's, a public one.
