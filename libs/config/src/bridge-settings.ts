@@ -43,7 +43,7 @@ export function loadFlows(environment: Environment): ReadonlySet<Flow> {
 }
 
 /** A setting of the bridge and the source of its value; secrets are masked. */
-export interface SettingDescription {
+interface SettingDescription {
   name: string;
   /** Null where it is not set and has no default. */
   value: string | null;

@@ -48,7 +48,7 @@ export function describeUnauthorised({ status, why }: Unauthorised): string {
   return `the service answers ${status}: ${fault}`;
 }
 
-export type HttpErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
+type HttpErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
 
 /** Why a call has to be repeated. Contains neither the access token nor any value from the answer. */
 export class HttpError extends Error {

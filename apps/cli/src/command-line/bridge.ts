@@ -4,7 +4,7 @@ import { HttpTransport, type HttpReply } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
 /** HTTP requests to a bridge, at the address of the settings or another one. */
-export interface BridgeHttp {
+interface BridgeHttp {
   url: string;
   /** A GET, or a POST of JSON. @throws UnreachableError without a complete answer */
   request: (path: string, json?: object) => Promise<BridgeAnswer>;

@@ -14,7 +14,7 @@ interface SourceFile {
   name: string;
 }
 
-export interface SourceFiles {
+interface SourceFiles {
   /** In the order of the given paths; within a folder by name. */
   files: readonly SourceFile[];
   /** Ignored entries of a folder, with the reason. */

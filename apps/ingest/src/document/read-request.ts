@@ -16,7 +16,7 @@ import {
 import { matchesPattern } from '#libs/erp-formats';
 
 /** Headers of a request by lower-case name; all values of a repeated one. */
-export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A message as written to its topic, without the key. */
 export interface Message {

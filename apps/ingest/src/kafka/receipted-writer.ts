@@ -12,7 +12,7 @@ import type { KeyedReceipt, RequestLog } from './request-log.js';
 import type { Claim, Receipt } from './request-table.js';
 
 /** A record for an input topic, and the content of its receipt apart from the place. */
-export interface ReceiptedRecord {
+interface ReceiptedRecord {
   record: OutboundRecord & { value: Buffer };
   key: string;
   digest: string;

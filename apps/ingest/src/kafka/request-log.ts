@@ -38,7 +38,7 @@ export interface KeyedReceipt extends Receipt {
   key: string;
 }
 
-export interface NewClaim {
+interface NewClaim {
   key: string;
   /** The claim of a fenced incarnation, to be replaced. */
   replaces: Claim | undefined;

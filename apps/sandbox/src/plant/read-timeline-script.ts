@@ -78,7 +78,7 @@ class TimelineScript {
 
 const PROBLEMS_SHOWN = 10;
 
-export type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
+type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
 
 export function readTimelineScript(json: unknown): ReadScript {
   if (!isJsonObject(json)) {

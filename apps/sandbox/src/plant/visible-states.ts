@@ -8,7 +8,7 @@ import {
 } from './timeline.js';
 
 /** A machine's current state in the service (interface, "Machine state"). */
-export interface VisibleState {
+interface VisibleState {
   machineState: MachineState;
   /** Minutes from the beginning of the state to the end of the last calculated minute. */
   durationInMinutes: number;

@@ -34,7 +34,7 @@ export class ActivityLogEntry {
   @ApiProperty({ type: 'integer', minimum: 0, example: 12 }) durationInMinutes!: number;
 }
 
-export class ClassificationReasonAnswer {
+class ClassificationReasonAnswer {
   @ApiProperty({ example: 'Waiting for quality release' }) name!: string;
   @ApiProperty({ example: '22' }) code!: string;
 }

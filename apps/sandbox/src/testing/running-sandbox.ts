@@ -41,7 +41,7 @@ export async function runSandbox(environment: Record<string, string> = {}) {
   };
 }
 
-export interface CallOptions {
+interface CallOptions {
   token?: string;
   /** Sent as JSON; a string is sent unchanged. */
   body?: unknown;
