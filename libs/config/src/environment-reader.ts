@@ -73,6 +73,8 @@ export interface FromFiles<T> {
   readonly value: T;
   /** The files read last: a file may name others. */
   readonly files: readonly string[];
+  /** {@link versionOf} these files when they were read. */
+  readonly version: string;
   /** @throws SettingsError with all problems of the files' current content */
   readonly readAgain: () => T;
 }
@@ -91,6 +93,18 @@ export function versionOf(files: readonly string[]): string {
     }
   });
   return versions.join(' ');
+}
+
+interface ReadFile {
+  path: string;
+  version: string;
+}
+
+function filesOf(read: readonly ReadFile[]): Pick<FromFiles<unknown>, 'files' | 'version'> {
+  return {
+    files: read.map(({ path }) => path),
+    version: read.map(({ version }) => version).join(' '),
+  };
 }
 
 /** `docker run --env-file` keeps the quotes around a value, which systemd and shells remove. */
@@ -117,8 +131,8 @@ export class EnvironmentReader {
   readonly problems: string[] = [];
   /** The settings that were read, each with its default; undefined where it has none. */
   readonly settingsRead = new Map<string, string | undefined>();
-  /** The files whose content was read. */
-  private readonly files: string[] = [];
+  /** The files whose content was read, and their versions before that. */
+  private readonly files: ReadFile[] = [];
 
   constructor(private readonly env: Environment) {}
 
@@ -239,11 +253,11 @@ export class EnvironmentReader {
     if (value === undefined) return undefined;
     const settings = {
       value,
-      files: this.files.slice(before),
+      ...filesOf(this.files.slice(before)),
       readAgain: (): T =>
         readSettings(this.env, (again) => {
           const renewed = read(again) ?? value;
-          settings.files = again.files;
+          Object.assign(settings, filesOf(again.files));
           return renewed;
         }),
     };
@@ -300,7 +314,7 @@ export class EnvironmentReader {
 
   /** The content of a file that a setting names, white space trimmed. */
   fileContent(name: string, path: string): string | undefined {
-    this.files.push(path);
+    this.files.push({ path, version: versionOf([path]) });
     try {
       const content = readSettingsFile(path).trim();
       if (content !== '') return content;

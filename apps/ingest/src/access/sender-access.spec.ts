@@ -64,6 +64,23 @@ describe('the senders of a file', () => {
     }
   });
 
+  it('are read again where the file has changed since the settings were read', () => {
+    const file = join(temporaryFolder(), 'senders.json');
+    const write = (token: string): void => {
+      const senders = { erp: { token, paths: ['/orders'] } };
+      writeFileSync(file, JSON.stringify({ senders }));
+    };
+    write('the-former-token-of-the-erp');
+    jest.useFakeTimers();
+    const environment = { KAFKA_BROKERS: 'kafka:9092', INGEST_SENDERS_FILE: file };
+    const settings = loadIngestSettings(environment);
+    write(TOKEN);
+    access = new SenderAccess(settings);
+    jest.advanceTimersByTime(3000);
+    const request = { headers: { authorization: `Bearer ${TOKEN}` } } as FastifyRequest;
+    expect(access.identifySender(request).sender.name).toBe('erp');
+  });
+
   it('keep others out ever more slowly, whichever address of their network they use', () => {
     const file = join(temporaryFolder(), 'senders.json');
     const senders = { erp: { token: TOKEN, paths: ['/orders'] } };

@@ -181,14 +181,15 @@ export class SenderAccess implements OnApplicationShutdown {
 
 /** Files that are read again once they have changed and stayed equal between two checks. */
 class WatchedFiles<T> {
+  /** Of the files as they were read, or could not be. */
   private version: string;
-  private seen: string;
+  private seen: string | undefined;
 
   constructor(
     private readonly settings: FromFiles<T>,
     private readonly use: (value: T) => void,
   ) {
-    this.version = this.seen = versionOf(settings.files);
+    this.version = settings.version;
   }
 
   /** Returns why changed files cannot be used, once for each change. */
