@@ -2,12 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import type TypeScript from 'typescript';
-import {
-  loadBridgeSettings,
-  loadIngestSettings,
-  loadSandboxSettings,
-  loadTerminalSettings,
-} from '#libs/config';
+import { loadBridgeSettings, loadIngestSettings, loadTerminalSettings } from '#libs/config';
 import {
   DEAD_LETTER_HEADERS,
   deadLetterTopic,
@@ -17,6 +12,7 @@ import {
   TOPICS,
   WORK_ORDER_QUEUES,
 } from '#libs/contracts';
+import { loadSettings } from '../../apps/sandbox/src/index.js';
 
 /** Not imported, because Jest would search nine megabytes for its exports. */
 const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
@@ -100,7 +96,7 @@ describe('the settings in the documents', () => {
 
   it.each([
     ['operations.md', loadBridgeSettings],
-    ['sandbox.md', loadSandboxSettings],
+    ['sandbox.md', loadSettings],
     ['terminal.md', loadTerminalSettings],
     ['ingest.md', loadIngestSettings],
   ])('are those that the program reads: %s', (page, load) => {
@@ -136,7 +132,7 @@ describe('the settings in the documents', () => {
 
   it.each<[string, Load, Record<string, string>]>([
     ['operations.md', loadBridgeSettings, BRIDGE],
-    ['sandbox.md', loadSandboxSettings, CLOCK],
+    ['sandbox.md', loadSettings, CLOCK],
     ['terminal.md', loadTerminalSettings, KAFKA],
     ['ingest.md', loadIngestSettings, KAFKA],
   ])('have the defaults of the program: %s', (page, load, required) => {

@@ -18,7 +18,7 @@ import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { followTokensFile, readTokens, TokenRegistry } from './service/token-registry.js';
+import { followTokens, readTokens, TokenRegistry } from './service/token-registry.js';
 
 /** The lowest Nest level that is logged. Nest logs its own start at level `log`. */
 const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
@@ -54,7 +54,8 @@ export async function createSandbox(
     plant: buildPlant(settings),
     tokens: new TokenRegistry(settings.token),
   };
-  const stopFollowing = followTokens(settings, world.tokens);
+  const listed = settings.files?.tokens;
+  const stopFollowing = listed && followTokens(listed, world.tokens);
   const app = await createHttpApp(SandboxModule.of(world), {
     bodyLimit: BODY_LIMIT,
     maxConnections: MAX_CONNECTIONS,
@@ -64,7 +65,7 @@ export async function createSandbox(
   });
   const instance = app.getHttpAdapter().getInstance();
   instance.addHook('onClose', (_, done) => {
-    stopFollowing();
+    stopFollowing?.();
     done();
   });
   // only JSON, other types are a 415; the interface's sample for the reason list posts an empty body as JSON
@@ -87,12 +88,6 @@ function dateAnswers(instance: FastifyInstance, { clock, options }: SandboxWorld
   });
 }
 
-function followTokens({ tokensFile, files }: LoadedSettings, registry: TokenRegistry): () => void {
-  if (tokensFile === undefined || files?.tokens === undefined) return () => undefined;
-  registry.replaceListed(files.tokens.value);
-  return followTokensFile(tokensFile, files.tokens, registry);
-}
-
 const METHODS = ['GET', 'POST', 'PUT'];
 
 /** Answers an unsupported method with 405 and the operation's methods in Allow. */
@@ -100,7 +95,9 @@ function refuseOtherMethods(instance: FastifyInstance): void {
   instance.addHook('onRequest', (request, reply, done) => {
     const [url = ''] = request.url.split('?', 1);
     const isOfService = request.is404 && url.startsWith('/api/v1/');
-    const methods = isOfService ? METHODS.filter((method) => instance.hasRoute({ url, method })) : [];
+    const methods = isOfService
+      ? METHODS.filter((method) => instance.hasRoute({ url, method }))
+      : [];
     if (methods.length === 0) {
       done();
       return;

@@ -1,1 +1,1 @@
-export { createSandbox } from './create-sandbox.js';
+export { loadSettings } from './create-sandbox.js';

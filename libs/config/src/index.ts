@@ -52,3 +52,4 @@ export {
 } from './settings-file.js';
 export { tokenFault, type TokenSettings } from './token-settings.js';
 export { type TracingSettings } from './tracing-settings.js';
+export { WatchedFiles } from './watched-files.js';

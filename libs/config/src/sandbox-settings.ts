@@ -24,8 +24,6 @@ export function loadSandboxSettings<T>(
 function readSandboxSettings(env: EnvironmentReader) {
   const { host, port } = listenAddress(env, 'SANDBOX', 3100);
   return {
-    /** JSON `{token: [scopes]}`. */
-    tokensFile: env.optional('SANDBOX_TOKENS_FILE'),
     http: { host, port },
     machines: env.integer('SANDBOX_MACHINES', { default: 12, min: 1, max: 1_000_000 }),
     seed: env.text('SANDBOX_SEED', 'machine-bridge'),

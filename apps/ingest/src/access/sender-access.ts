@@ -4,14 +4,13 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import type { FastifyRequest } from 'fastify';
 import { everyRealMs, realEpochMs } from '#libs/clock';
 import {
-  type FromFiles,
   type IngestSender,
   type IngestSettings,
   type IngestTls,
   SENDER_PATHS,
   type SenderPath,
   SettingsError,
-  versionOf,
+  WatchedFiles,
 } from '#libs/config';
 import { MAX_BODY_BYTES } from '#libs/contracts';
 import {
@@ -176,35 +175,6 @@ export class SenderAccess implements OnApplicationShutdown {
   private useSenders(senders: readonly IngestSender[] | undefined): void {
     this.senders = senders;
     this.limits = new Map();
-  }
-}
-
-/** Files that are read again once they have changed and stayed equal between two checks. */
-class WatchedFiles<T> {
-  /** Of the files as they were read, or could not be. */
-  private version: string;
-  private seen: string | undefined;
-
-  constructor(
-    private readonly settings: FromFiles<T>,
-    private readonly use: (value: T) => void,
-  ) {
-    this.version = settings.version;
-  }
-
-  /** Returns why changed files cannot be used, once for each change. */
-  checkFiles(): string | undefined {
-    const version = versionOf(this.settings.files);
-    const isStable = version === this.seen;
-    this.seen = version;
-    if (version === this.version || !isStable) return undefined;
-    this.version = version;
-    try {
-      this.use(this.settings.readAgain());
-      return undefined;
-    } catch (error) {
-      return error instanceof SettingsError ? error.problems.join('; ') : String(error);
-    }
   }
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { unwatchFile, watchFile } from 'node:fs';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
-import { type EnvironmentReader, type FromFiles, SettingsError } from '#libs/config';
+import { everyRealMs, realNowMs } from '#libs/clock';
+import { type EnvironmentReader, type FromFiles, WatchedFiles } from '#libs/config';
 import { isJsonObject } from '#libs/contracts';
 import { ALL_SCOPES, type Operation, OPERATIONS, type Scope } from './operations.js';
 
@@ -62,8 +61,7 @@ export function authorise(
   return { allowed: false, status: 403, message: `unauthorized scope request: ${scope} is needed` };
 }
 
-/** Polls the file, because secrets are rotated by a rename, which watching an inode would miss. */
-const WATCH_INTERVAL_MS = 100;
+const CHECK_EVERY_MS = 100;
 
 const SETTING = 'SANDBOX_TOKENS_FILE';
 
@@ -78,7 +76,8 @@ export function readTokens(env: EnvironmentReader): TokenScopes | undefined {
   }
   for (const [token, scopes] of Object.entries(json)) {
     if (Array.isArray(scopes) && scopes.every(isScope)) tokens.set(token, new Set(scopes));
-    else env.refuse(SETTING, `must list scopes out of ${[...ALL_SCOPES].join(', ')} for each token`);
+    else
+      env.refuse(SETTING, `must list scopes out of ${[...ALL_SCOPES].join(', ')} for each token`);
   }
   return tokens;
 }
@@ -88,22 +87,14 @@ export function readTokens(env: EnvironmentReader): TokenScopes | undefined {
  *
  * @returns a function that stops the watching
  */
-export function followTokensFile(
-  path: string,
-  { readAgain }: FromFiles<TokenScopes>,
-  registry: TokenRegistry,
-): () => void {
+export function followTokens(tokens: FromFiles<TokenScopes>, registry: TokenRegistry): () => void {
   const logger = new Logger('TokensFile');
-  const reload = (): void => {
-    try {
-      registry.replaceListed(readAgain());
-    } catch (error) {
-      if (!(error instanceof SettingsError)) throw error;
-      logger.warn(`kept the tokens as they were: ${error.problems.join('; ')}`);
-    }
-  };
-  watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, reload);
-  return () => unwatchFile(path, reload);
+  registry.replaceListed(tokens.value);
+  const watched = new WatchedFiles(tokens, (renewed) => registry.replaceListed(renewed));
+  return everyRealMs(CHECK_EVERY_MS, () => {
+    const why = watched.checkFiles();
+    if (why !== undefined) logger.warn(`kept the tokens as they were: ${why}`);
+  });
 }
 
 function isScope(name: unknown): name is Scope {
