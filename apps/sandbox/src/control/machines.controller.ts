@@ -2,9 +2,10 @@ import { BadRequestException, Body, Get, HttpCode, Param, Post, Query } from '@n
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
 import { Clock } from '#libs/clock';
+import { MACHINE_STATES, type MachineState } from '#libs/contracts';
 import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
 import { Plant, type PlantMachine } from '../plant/plant.js';
-import { MACHINE_STATES, type MachineState, periodsBetween } from '../plant/timeline.js';
+import { periodsBetween } from '../plant/timeline.js';
 import { type StatePeriod, toStatePeriods, visibleState } from '../plant/visible-states.js';
 import {
   type AcceptedClassification,

@@ -14,7 +14,7 @@ import {
   ValidateNested,
   validateSync,
 } from 'class-validator';
-import { isJsonObject } from '#libs/contracts';
+import { isJsonObject, MACHINE_STATES, type MachineState } from '#libs/contracts';
 import { validationProblems } from '../http/validation-problems.js';
 import { COMMON_REASONS } from './machine-types.js';
 import { ForcibleTimeline } from './forcible-timeline.js';
@@ -24,7 +24,6 @@ import { seededRandom } from './seeded-random.js';
 // class-transformer reads the types of @Type fields through it
 import 'reflect-metadata';
 import { LATEST_EPOCH_SECONDS, LONGEST_IDENTIFIER } from './limits.js';
-import { MACHINE_STATES, type MachineState } from './timeline.js';
 
 /** A state from `startTime` to `endTime` or, without one, to the start of the next period or without end. */
 class ScriptPeriod {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
+import { MACHINE_STATES } from '#libs/contracts';
 import { ForcibleTimeline } from './forcible-timeline.js';
-import { endOfPeriod, MACHINE_STATES, type MinuteState } from './timeline.js';
+import { endOfPeriod, type MinuteState } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
 import { type ScriptedPeriod, ScriptedTimeline } from './scripted-timeline.js';
 import { readTimelineScript } from './read-timeline-script.js';

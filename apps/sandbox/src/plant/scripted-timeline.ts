@@ -1,4 +1,5 @@
-import type { MachineState, MinuteState, Segment, Timeline } from './timeline.js';
+import type { MachineState } from '#libs/contracts';
+import type { MinuteState, Segment, Timeline } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
 
 /** Epoch seconds, end exclusive; Infinity for a state without end. */

@@ -1,6 +1,7 @@
 import type { Shift, ShiftCalendar } from '#libs/clock';
+import type { MachineState } from '#libs/contracts';
 import { seededRandom } from './seeded-random.js';
-import type { MachineState, Segment, Timeline } from './timeline.js';
+import type { Segment, Timeline } from './timeline.js';
 import { prevailingState, type SignalPiece } from './prevailing-state.js';
 
 const PLANS_REMEMBERED = 4;

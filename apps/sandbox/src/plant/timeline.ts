@@ -1,6 +1,4 @@
-export const MACHINE_STATES = ['OPERATING', 'IDLE', 'OFF'] as const;
-
-export type MachineState = (typeof MACHINE_STATES)[number];
+import type { MachineState } from '#libs/contracts';
 
 /** The calculated state of a minute; null is "no data". */
 export type MinuteState = MachineState | null;

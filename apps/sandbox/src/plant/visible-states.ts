@@ -1,6 +1,6 @@
+import type { MachineState } from '#libs/contracts';
 import {
   endOfPeriod,
-  type MachineState,
   periodsBetween,
   type Segment,
   startOfPeriod,

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { MACHINE_STATES, type MachineState } from '../plant/timeline.js';
+import { MACHINE_STATES, type MachineState } from '#libs/contracts';
 
 const EPOCH_SECONDS = { type: 'integer', format: 'int64', example: 1_763_680_000 } as const;
 const STATE = { enum: MACHINE_STATES, example: 'OPERATING' } as const;
