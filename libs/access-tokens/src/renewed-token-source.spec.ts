@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { type HttpAnswer, HttpError } from '#libs/http-calls';
 import { type CapturedLogs, captureLogs } from '../../logging/test/captured-logs.js';
-import { renewAfterMs, renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
+import { renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
 import { jwtLifeMs, type TokenGrant } from './token-requests.js';
 
 type Issued = HttpAnswer<TokenGrant>;
@@ -58,15 +58,20 @@ describe('a token in use', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is renewed in the background before it expires', async () => {
-    await hold('first', 100_000);
-    nowMs += 79_999;
+  it.each([
+    [10_000, 8000],
+    [100_000, 80_000],
+    [300_000, 240_000],
+    [3_600_000, 3_540_000],
+  ])('with a life of %i ms is renewed in the background after %i ms', async (lifeMs, renewMs) => {
+    await hold('first', lifeMs);
+    nowMs += renewMs - 1;
     expect(source.currentToken()).toBe('first');
     expect(requests).toHaveLength(1);
     nowMs += 1;
     expect([source.currentToken(), source.currentToken()]).toEqual(['first', 'first']);
     expect(requests).toHaveLength(2);
-    await answer(grant('second', 100_000));
+    await answer(grant('second', lifeMs));
     expect(source.currentToken()).toBe('second');
   });
 
@@ -184,14 +189,6 @@ describe('the pause after a renewal that failed', () => {
     expect(failures.map((count) => renewalPauseMs(count, kind, () => 1))).toEqual(pauses);
     const shortest = failures.map((count) => renewalPauseMs(count, kind, () => 0));
     expect(shortest).toEqual(pauses.map((pauseMs) => pauseMs / 2));
-  });
-});
-
-describe('the time to renew a token', () => {
-  it('is a minute before its end, or a fifth of a short lifetime', () => {
-    expect(renewAfterMs(3_600_000)).toBe(3_540_000);
-    expect(renewAfterMs(300_000)).toBe(240_000);
-    expect(renewAfterMs(10_000)).toBe(8000);
   });
 });
 

@@ -195,6 +195,6 @@ const MARGIN_SHARE = 0.2;
 const LONGEST_MARGIN_MS = 60_000;
 
 /** Real milliseconds from issue to renewal of a token that is valid for `lifeMs`. */
-export function renewAfterMs(lifeMs: number): number {
+function renewAfterMs(lifeMs: number): number {
   return lifeMs - Math.min(LONGEST_MARGIN_MS, lifeMs * MARGIN_SHARE);
 }

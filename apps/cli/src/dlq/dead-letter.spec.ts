@@ -7,7 +7,6 @@ import {
   formatLine,
   LINE_HEADING,
   lineFormat,
-  machinesText,
   showValue,
   timeText,
 } from './format-dead-letter.js';
@@ -82,8 +81,9 @@ describe('formatLine', () => {
   });
 
   it('has the first of many machines', () => {
-    expect(machinesText(['M-1', 'M-2', 'M-3'])).toBe('M-1, M-2, M-3');
-    expect(machinesText(['M-1', 'M-2', 'M-3', 'M-4', 'M-5'])).toBe('M-1, M-2, M-3 and 2 more');
+    const of = (ids: string) => formatLine(deadLetter({ headers: { 'dlq-machine-ids': ids } }));
+    expect(of('M-1,M-2,M-3')).toContain(' M-1, M-2, M-3  M-1 has');
+    expect(of('M-1,M-2,M-3,M-4,M-5')).toContain(' M-1, M-2, M-3 and 2 more M-1 has');
   });
 
   it('prints a time that is beyond any date as a number', () => {

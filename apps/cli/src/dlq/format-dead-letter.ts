@@ -58,7 +58,7 @@ function columns(...cells: string[]): string {
   return padded.join(' ').trimEnd();
 }
 
-export function machinesText(machineIds: readonly string[]): string {
+function machinesText(machineIds: readonly string[]): string {
   const more = machineIds.length - MAX_MACHINES_SHOWN;
   const shown = machineIds.slice(0, MAX_MACHINES_SHOWN).join(', ');
   return more > 0 ? `${shown} and ${more} more` : shown;

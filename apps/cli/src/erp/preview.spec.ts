@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationChange } from '#libs/contracts';
 import { EnrichmentRules, EquipmentMap } from '#libs/erp-formats';
-import { clockIn, documentLines } from './preview.js';
+import { documentLines } from './preview.js';
 import { temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
 import { FileRecords, findSourceFiles } from './source-files.js';
 
@@ -16,27 +16,6 @@ describe('the lines of a previewed document', () => {
   };
   const operation = { operationId: '10', status: 'released', machineId: 'M-1' } as const;
 
-  it('show the sequence and the planned start of an operation in the zone of the ERP', () => {
-    expect(
-      linesOf('Europe/Berlin', { ...operation, sequence: 3, plannedStart: 1_701_669_600 }),
-    ).toEqual([
-      '  change of order 4711: status as before, changed 2023-12-04T06:00:00+01:00',
-      '    10: released on M-1, sequence 3, planned start 2023-12-04T07:00:00+01:00',
-      '  no list would be set',
-    ]);
-  });
-
-  it('leave both out where they are absent or the sequence is 0', () => {
-    expect(linesOf('UTC', operation, { ...operation, operationId: '20', sequence: 0 })).toEqual([
-      '  change of order 4711: status as before, changed 2023-12-04T05:00:00Z',
-      '    10: released on M-1',
-      '    20: released on M-1',
-      '  no list would be set',
-    ]);
-  });
-});
-
-describe('the clock of a zone', () => {
   it.each([
     ['UTC', '2023-12-04T00:00:00Z', '2023-12-04T00:00:00Z'],
     ['Europe/London', '2023-12-04T12:00:00Z', '2023-12-04T12:00:00Z'],
@@ -45,8 +24,23 @@ describe('the clock of a zone', () => {
     ['Europe/Berlin', '2023-12-03T23:00:00Z', '2023-12-04T00:00:00+01:00'],
     ['America/Denver', '2024-01-01T03:04:05Z', '2023-12-31T20:04:05-07:00'],
     ['Asia/Kathmandu', '2023-12-04T06:15:00Z', '2023-12-04T12:00:00+05:45'],
-  ])('in %s shows %s as %s', (timeZone, instant, shown) => {
-    expect(clockIn(timeZone)(Date.parse(instant) / 1000)).toBe(shown);
+  ])(
+    'show the sequence and the planned start of an operation: in %s, %s',
+    (zone, instant, shown) => {
+      const plannedStart = Date.parse(instant) / 1000;
+      expect(linesOf(zone, { ...operation, sequence: 3, plannedStart })[1]).toBe(
+        `    10: released on M-1, sequence 3, planned start ${shown}`,
+      );
+    },
+  );
+
+  it('leave both out where they are absent or the sequence is 0', () => {
+    expect(linesOf('UTC', operation, { ...operation, operationId: '20', sequence: 0 })).toEqual([
+      '  change of order 4711: status as before, changed 2023-12-04T05:00:00Z',
+      '    10: released on M-1',
+      '    20: released on M-1',
+      '  no list would be set',
+    ]);
   });
 });
 

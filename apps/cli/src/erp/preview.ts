@@ -214,7 +214,7 @@ function placeLine({ plant, workCentre, ...operation }: Operation, map: Equipmen
 /** The local time of an instant (epoch seconds) in an IANA zone, with its offset from UTC: RFC 3339. */
 type ZoneClock = (epochSeconds: number) => string;
 
-export function clockIn(timeZone: string): ZoneClock {
+function clockIn(timeZone: string): ZoneClock {
   return (epochSeconds) => {
     const offset = offsetSeconds(epochSeconds, timeZone);
     const shown = new Date((epochSeconds + offset) * 1000).toISOString().replace(/\.\d+Z$/, '');
