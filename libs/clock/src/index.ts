@@ -1,9 +1,9 @@
 // The time of the plant, which may be accelerated; real time for waits and deadlines; shifts.
-export { Clock, type ClockOptions } from './clock.js';
-export { ManualClock } from './manual-clock.js';
 export {
   abortable,
   afterRealMs,
+  Clock,
+  type ClockOptions,
   everyRealMs,
   onAbort,
   realDelayMs,
@@ -15,5 +15,6 @@ export {
   whenAnyAborts,
   withDeadline,
   withTimeout,
-} from './real-time.js';
+} from './clock.js';
+export { ManualClock } from './manual-clock.js';
 export { type Shift, ShiftCalendar } from './shift-calendar.js';

@@ -1,5 +1,4 @@
-import { Clock } from './clock.js';
-import { abortable } from './real-time.js';
+import { abortable, Clock } from './clock.js';
 
 /** A clock that tests advance by hand. */
 export class ManualClock extends Clock {
