@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { MessageHeaders } from '#libs/contracts';
 import { type BatchContext, Cursor, DecodedRecord } from './fetched-record.js';
-import { FrameWriter } from '../speed/frame-writer.js';
+import { FrameWriter } from '../speed/produce-request.js';
 import {
   anyCharacter,
   encodeRecord,

@@ -2,8 +2,12 @@ import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { anyCharacter } from '../testing/records.js';
-import { type KafkajsRequest, type ProduceFields, produceRequest } from './produce-request.js';
-import type { MessageFields } from './frame-writer.js';
+import {
+  type KafkajsRequest,
+  type MessageFields,
+  type ProduceFields,
+  produceRequest,
+} from './produce-request.js';
 
 const require = createRequire(import.meta.url);
 const byKafkajs = require('kafkajs/src/protocol/requests/produce/v3/request.js') as (

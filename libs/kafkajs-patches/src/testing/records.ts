@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { MessageHeaders } from '#libs/contracts';
 import type { DecodedRecord } from '../fixes/fetched-record.js';
-import type { MessageFields } from '../speed/frame-writer.js';
+import type { MessageFields } from '../speed/produce-request.js';
 
 /** Input of kafkajs's record encoder. */
 export interface RecordFields extends Omit<MessageFields, 'timestamp'> {
