@@ -3,7 +3,6 @@ import { withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 import { withItsCluster } from './fixes/admin.js';
 import { withCachedCoordinator } from './speed/cached-coordinator.js';
 import {
-  committedBatch,
   withFetchersEnded,
   withGrouplessReaders,
   withLeaderMoves,
@@ -11,6 +10,7 @@ import {
   withSteadyHeartbeats,
 } from './fixes/consumer.js';
 import { withBatchesOfAnySize } from './fixes/decode-messages.js';
+import { committedBatch } from './fixes/fetched-record.js';
 import { withMemberIds } from './fixes/leave-group.js';
 import { withLeaderless, withOffsetsOfLed, withSoonLeaders } from './fixes/leaders.js';
 import {
