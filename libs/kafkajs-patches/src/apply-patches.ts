@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
-import { withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 import { withItsCluster } from './fixes/admin.js';
 import { withCachedCoordinator } from './speed/cached-coordinator.js';
 import {
+  withAdaptiveMaxWait,
   withFetchersEnded,
   withGrouplessReaders,
   withLeaderMoves,
