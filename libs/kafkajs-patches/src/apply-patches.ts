@@ -1,6 +1,11 @@
 import { createRequire } from 'node:module';
 import { withItsCluster } from './fixes/admin.js';
-import { withCachedCoordinator } from './speed/cached-coordinator.js';
+import {
+  withCachedCoordinator,
+  withLeaderless,
+  withOffsetsOfLed,
+  withSoonLeaders,
+} from './fixes/cluster.js';
 import {
   withAdaptiveMaxWait,
   withFetchersEnded,
@@ -12,7 +17,6 @@ import {
 import { withBatchesOfAnySize } from './fixes/decode-messages.js';
 import { committedBatch } from './fixes/fetched-record.js';
 import { withMemberIds } from './fixes/leave-group.js';
-import { withLeaderless, withOffsetsOfLed, withSoonLeaders } from './fixes/leaders.js';
 import {
   asksForNoTopic,
   openedInTurn,

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
-import { isLeaderless, leaderNotAvailable } from './leaders.js';
+import { isLeaderless, leaderNotAvailable } from './cluster.js';
 
 const require = createRequire(import.meta.url);
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { isLeaderless, leaderNotAvailable } from './leaders.js';
+import { isLeaderless, leaderNotAvailable } from './cluster.js';
 
 export interface Sending<M = unknown> {
   logger: { error: (message: string, details: object) => void };
