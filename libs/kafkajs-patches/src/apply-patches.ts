@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
-import { withItsCluster } from './fixes/admin.js';
+import { withItsCluster } from './admin.js';
 import {
   withCachedCoordinator,
   withLeaderless,
   withOffsetsOfLed,
   withSoonLeaders,
-} from './fixes/cluster.js';
+} from './cluster.js';
 import {
   withAdaptiveMaxWait,
   withFetchersEnded,
@@ -13,10 +13,10 @@ import {
   withLeaderMoves,
   withoutDefaultCommits,
   withSteadyHeartbeats,
-} from './fixes/consumer.js';
-import { withBatchesOfAnySize } from './fixes/decode-messages.js';
-import { committedBatch } from './fixes/fetched-record.js';
-import { withMemberIds } from './fixes/leave-group.js';
+} from './consumer.js';
+import { withBatchesOfAnySize } from './decode-messages.js';
+import { committedBatch } from './fetched-record.js';
+import { withMemberIds } from './leave-group.js';
 import {
   asksForNoTopic,
   openedInTurn,
@@ -28,10 +28,10 @@ import {
   withSilentBrokersLeft,
   withSteadyThrottle,
   withTimeForLarge,
-} from './fixes/network.js';
-import { produceRequest } from './speed/produce-request.js';
-import { createSendMessages, parseProduced } from './fixes/send-messages.js';
-import { withStableBegin, withStableOffsets } from './fixes/stable-offsets.js';
+} from './network.js';
+import { produceRequest } from './produce-request.js';
+import { createSendMessages, parseProduced } from './send-messages.js';
+import { withStableBegin, withStableOffsets } from './stable-offsets.js';
 
 const VERSION = '2.2.4';
 const require = createRequire(import.meta.url);

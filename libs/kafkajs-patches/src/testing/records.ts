@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { MessageHeaders } from '#libs/contracts';
-import type { DecodedRecord } from '../fixes/fetched-record.js';
-import type { MessageFields } from '../speed/produce-request.js';
+import type { DecodedRecord } from '../fetched-record.js';
+import type { MessageFields } from '../produce-request.js';
 
 /** Input of kafkajs's record encoder. */
 export interface RecordFields extends Omit<MessageFields, 'timestamp'> {

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { ensureTopics } from '#libs/kafka';
 import { createKafka } from '#libs/kafka';
-import { type FetchingGroup, withAdaptiveMaxWait } from '../fixes/consumer.js';
+import { type FetchingGroup, withAdaptiveMaxWait } from './consumer.js';
 
 const LONGEST_MS = 250;
 

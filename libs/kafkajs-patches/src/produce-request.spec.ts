@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
-import { anyCharacter } from '../testing/records.js';
+import { anyCharacter } from './testing/records.js';
 import {
   type KafkajsRequest,
   type MessageFields,

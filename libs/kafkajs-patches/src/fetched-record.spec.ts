@@ -11,7 +11,7 @@ import {
   DecodedRecord,
   type TransactionalMessage,
 } from './fetched-record.js';
-import { FrameWriter } from '../speed/produce-request.js';
+import { FrameWriter } from './produce-request.js';
 import {
   anyCharacter,
   encodeRecord,
@@ -19,7 +19,7 @@ import {
   plainRecord,
   recordFields,
   type RecordFields,
-} from '../testing/records.js';
+} from './testing/records.js';
 
 const require = createRequire(import.meta.url);
 const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => {

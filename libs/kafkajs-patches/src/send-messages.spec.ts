@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { realDelayMs } from '#libs/clock';
-import '../index.js';
-import { Partitioners } from '../index.js';
+import './index.js';
+import { Partitioners } from './index.js';
 import fc from 'fast-check';
 import { groupMessages } from './send-messages.js';
 

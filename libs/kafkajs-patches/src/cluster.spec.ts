@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import { realEpochMs } from '#libs/clock';
-import '../index.js';
+import './index.js';
 import {
   type CreateManager,
   limitOffsetWait,

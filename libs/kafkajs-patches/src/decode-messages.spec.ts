@@ -10,8 +10,8 @@ import {
 } from './decode-messages.js';
 import type { DecodedRecord } from './fetched-record.js';
 import { batchUnpacker } from './unpack-batch.js';
-import { encodeRecord, plainRecord, recordFields } from '../testing/records.js';
-import { applyPatches } from '../apply-patches.js';
+import { encodeRecord, plainRecord, recordFields } from './testing/records.js';
+import { applyPatches } from './apply-patches.js';
 
 const require = createRequire(import.meta.url);
 const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => Fetched;
