@@ -1,3 +1,4 @@
+import type { Flow } from './flows.js';
 import type { RejectionCode } from './rejection.js';
 
 /** `ce_type` values on `machine.command-outcomes.v1`. */
@@ -12,6 +13,28 @@ export const OUTCOME_TYPES = {
 } as const;
 
 export type OutcomeType = (typeof OUTCOME_TYPES)[keyof typeof OUTCOME_TYPES];
+
+/** Flows whose messages get outcomes. */
+export type CommandFlow = Exclude<Flow, 'machine-states'>;
+
+type OutcomeTypes = Readonly<
+  Partial<Record<'applied' | 'superseded' | 'rejected' | 'deferred', OutcomeType>>
+>;
+
+/** `ce_type` by flow and outcome. */
+export const OUTCOME_TYPE_OF: Readonly<Record<CommandFlow, OutcomeTypes>> = {
+  'work-orders': {
+    applied: OUTCOME_TYPES.workOrderListApplied,
+    superseded: OUTCOME_TYPES.workOrderListSuperseded,
+    rejected: OUTCOME_TYPES.workOrderListRejected,
+    deferred: OUTCOME_TYPES.workOrderListDeferred,
+  },
+  'downtime-reasons': {
+    applied: OUTCOME_TYPES.downtimeReasonApplied,
+    rejected: OUTCOME_TYPES.downtimeReasonRejected,
+    deferred: OUTCOME_TYPES.downtimeReasonDeferred,
+  },
+};
 
 /** The input message of an outcome. */
 export interface OutcomeSource {

@@ -4,7 +4,7 @@ import { ManualClock } from '#libs/clock';
 import { type CommandOutcome, type MessageHeaders, OUTCOME_TYPES } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
-import { CommandOutcomes } from './command-outcomes.js';
+import { CommandOutcomes, type RecentOutcome, RecentOutcomes } from './command-outcomes.js';
 import {
   type CommandResult,
   CommandWaiter,
@@ -14,7 +14,6 @@ import {
   rejection,
 } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
-import { type RecentOutcome, RecentOutcomes } from './recent-outcomes.js';
 
 const settings = bridgeSettings();
 const LISTS = 'erp.work-order-lists.v1';

@@ -4,14 +4,14 @@ import type { BridgeSettings } from '#libs/config';
 import {
   BRIDGE_SOURCE,
   cloudEventHeaders,
+  type CommandFlow,
   type CommandOutcome,
   type Envelope,
-  type Flow,
   MAX_OUTCOME_ORDERS,
   type MessageHeaders,
   messageIdOf,
   openEnvelope,
-  OUTCOME_TYPES,
+  OUTCOME_TYPE_OF,
   outcomeId,
   outcomeJson,
   type OutcomeSource,
@@ -41,7 +41,6 @@ import {
   type RecordsOf,
   type RejectedResult,
 } from './command.js';
-import { RecentOutcomes } from './recent-outcomes.js';
 
 /** Turns results into records for the transaction of their offsets: outcomes by machine, dead letters by message. */
 @Injectable()
@@ -152,7 +151,7 @@ export class CommandOutcomes {
     const { machineId, orderId, source, code } = outcome;
     this.counts.countOutcome(flow, kind, code);
     message.span?.recordOutcome(kind, machineId, code);
-    const type = TYPE_OF[flow][kind];
+    const type = OUTCOME_TYPE_OF[flow][kind];
     if (type === undefined) throw new Error('only lists are superseded');
     if (machineId !== null) this.recentOutcomes.addOutcome(machineId, type, outcome);
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
@@ -214,9 +213,6 @@ function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
 }
 
-/** Flows whose messages get outcomes. */
-type CommandFlow = Exclude<Flow, 'machine-states'>;
-
 /** Queue records get their outcomes as those of the input message they come from. */
 const INPUTS = new Set<string>([TOPICS.workOrderLists, TOPICS.workOrders, TOPICS.downtimeReasons]);
 
@@ -241,20 +237,6 @@ function keyOf(
   const { key } = message;
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
-
-const TYPE_OF: Readonly<Record<CommandFlow, Readonly<Partial<Record<Outcome, OutcomeType>>>>> = {
-  'work-orders': {
-    applied: OUTCOME_TYPES.workOrderListApplied,
-    superseded: OUTCOME_TYPES.workOrderListSuperseded,
-    rejected: OUTCOME_TYPES.workOrderListRejected,
-    deferred: OUTCOME_TYPES.workOrderListDeferred,
-  },
-  'downtime-reasons': {
-    applied: OUTCOME_TYPES.downtimeReasonApplied,
-    rejected: OUTCOME_TYPES.downtimeReasonRejected,
-    deferred: OUTCOME_TYPES.downtimeReasonDeferred,
-  },
-};
 
 /** Written out field by field: this runs for every message, and object spread costs as much as the rest of the path. */
 function toOutcome(
@@ -305,7 +287,8 @@ interface OutcomeTotal {
 
 function zeroCounts(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
   const none = { flow, count: 0 };
-  const others = (Object.keys(TYPE_OF[flow]) as Outcome[]).filter((it) => it !== 'rejected');
+  const kinds = Object.keys(OUTCOME_TYPE_OF[flow]) as Outcome[];
+  const others = kinds.filter((kind) => kind !== 'rejected');
   return new Map<string, OutcomeTotal>([
     ...others.map((outcome) => [outcome, { ...none, outcome, code: '' }] as const),
     ...REJECTION_CODES.map((code) => [code, { ...none, outcome: 'rejected', code }] as const),
@@ -328,4 +311,88 @@ class OutcomeCounts {
   totals(): OutcomeTotal[] {
     return Object.values(this.counts).flatMap((counts) => [...counts.values()]);
   }
+}
+
+/** An outcome with the `ce_type` it was published under. */
+export interface RecentOutcome extends CommandOutcome {
+  type: OutcomeType;
+}
+
+const OUTCOMES_PER_MACHINE = 5;
+/** Machines of one generation; there are two. */
+const MACHINES = 20_000;
+
+/**
+ * The latest outcomes of each machine, for the read API. In two generations, because every outcome is added: a machine
+ * without an outcome in either is forgotten.
+ */
+export class RecentOutcomes {
+  private newer = new Map<string, OutcomeRing>();
+  private older = new Map<string, OutcomeRing>();
+
+  /** The machine's outcomes, newest first. */
+  outcomesOfMachine(machineId: string): readonly RecentOutcome[] {
+    return (this.newer.get(machineId) ?? this.older.get(machineId))?.newestFirst() ?? [];
+  }
+
+  /** Copies the outcome's fields. */
+  addOutcome(machineId: string, type: OutcomeType, outcome: CommandOutcome): void {
+    (this.newer.get(machineId) ?? this.moveToNewer(machineId)).pushOutcome(type, outcome);
+  }
+
+  private moveToNewer(machineId: string): OutcomeRing {
+    const ring = this.older.get(machineId) ?? new OutcomeRing();
+    if (this.newer.size >= MACHINES) {
+      this.older = this.newer;
+      this.newer = new Map();
+    }
+    this.newer.set(machineId, ring);
+    return ring;
+  }
+}
+
+/**
+ * Overwrites its oldest outcome. A new object for each would live long enough that only a full garbage collection frees
+ * it, which takes 2.4 times the CPU (three million outcomes of 20,000 machines, Node 20).
+ */
+class OutcomeRing {
+  private readonly outcomes = new Array<RecentOutcome | undefined>(OUTCOMES_PER_MACHINE);
+  private next = 0;
+
+  pushOutcome(type: OutcomeType, outcome: CommandOutcome): void {
+    const oldest = this.outcomes[this.next];
+    if (oldest === undefined) this.outcomes[this.next] = copyOf(type, outcome);
+    else overwrite(oldest, type, outcome);
+    this.next = (this.next + 1) % OUTCOMES_PER_MACHINE;
+  }
+
+  newestFirst(): RecentOutcome[] {
+    const { outcomes, next } = this;
+    return [...outcomes.slice(next), ...outcomes.slice(0, next)]
+      .filter((outcome) => outcome !== undefined)
+      .map((outcome) => copyOf(outcome.type, outcome))
+      .reverse();
+  }
+}
+
+/** Without the list, and with all fields that `overwrite` sets: adding `sender` later costs more than the rest. */
+function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
+  const { machineId, orderId, code, detail, attempts, appliedAt } = outcome;
+  const { topic, partition, offset, messageId, sender } = outcome.source;
+  const source = { topic, partition, offset, messageId, sender };
+  return { type, machineId, orderId, source, code, detail, attempts, appliedAt };
+}
+
+function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
+  old.type = type;
+  old.orderId = by.orderId;
+  old.code = by.code;
+  old.detail = by.detail;
+  old.attempts = by.attempts;
+  old.appliedAt = by.appliedAt;
+  old.source.topic = by.source.topic;
+  old.source.partition = by.source.partition;
+  old.source.offset = by.source.offset;
+  old.source.messageId = by.source.messageId;
+  old.source.sender = by.source.sender;
 }

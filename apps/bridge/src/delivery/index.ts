@@ -6,7 +6,7 @@
  * records. Reaches the service only through `DispatcherOptions`, and Kafka not at all.
  */
 export { CommandDispatcher } from './command-dispatcher.js';
-export { CommandOutcomes } from './command-outcomes.js';
+export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {
   type Admission,
   type CallAnswer,
@@ -29,5 +29,4 @@ export {
 export { DeliveryModule } from './delivery.module.js';
 export { Breaker } from './flow-status.js';
 export { type LaneEntry, LaneQueue } from './lane-queue.js';
-export type { RecentOutcome } from './recent-outcomes.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';
