@@ -1,7 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { type OutcomeSource, type OutcomeType, quoted } from './command-outcomes.js';
-import { rfc3339 } from './epoch-seconds.js';
-import { isIdentifier } from './message-fields.js';
+import { isIdentifier, rfc3339 } from './message-fields.js';
 import type { MachineState } from './machine-records.js';
 import {
   describeJson,

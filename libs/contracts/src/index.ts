@@ -2,12 +2,18 @@
 export * from './command-outcomes.js';
 export * from './dead-letters.js';
 export * from './envelope.js';
-export * from './epoch-seconds.js';
 export * from './flows.js';
 export * from './input-messages.js';
 export * from './json.js';
 export * from './machine-records.js';
-export { isIdentifier, MAX_LIST_LENGTH, uriDecoded } from './message-fields.js';
+export {
+  describeAhead,
+  isIdentifier,
+  MAX_LIST_LENGTH,
+  readEpochSeconds,
+  rfc3339,
+  uriDecoded,
+} from './message-fields.js';
 export * from './orders.js';
 export * from './rejection.js';
 export * from './schema-frame.js';

@@ -2,9 +2,9 @@
  * Parsers of the input topics: work order lists, work orders in their canonical form, and downtime reasons with the
  * periods to which they apply.
  */
-import { describeAhead } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject, type JsonObject, readJson } from './json.js';
 import {
+  describeAhead,
   FieldProblem,
   type FieldParser,
   identifier,

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-
-import { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
+import { describeAhead, readEpochSeconds, rfc3339 } from './message-fields.js';
 
 const secondsOf = (value: unknown): number | string => {
   const reading = readEpochSeconds(value);
