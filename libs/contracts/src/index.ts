@@ -16,6 +16,5 @@ export {
 } from './message-fields.js';
 export * from './orders.js';
 export * from './rejection.js';
-export * from './schema-frame.js';
 export * from './time-zone.js';
 export * from './topics.js';
