@@ -11,7 +11,7 @@ describe('flowMetrics', () => {
     busyMachines: 0,
     pausedBecause: undefined,
     waiters: { oldestAgeMs: () => 0 },
-    calls: { retries: { service: 0, forbidden: 0 }, splits: 0 },
+    caller: { retries: { service: 0, forbidden: 0 }, splits: 0 },
   };
   let lists: Flow;
   let registry: Registry;
@@ -23,7 +23,7 @@ describe('flowMetrics', () => {
       busyMachines: 3,
       pausedBecause: 'HTTP 503',
       waiters: { oldestAgeMs: (nowMs) => nowMs - 1000 },
-      calls: { retries: { service: 4, forbidden: 1 }, splits: 2 },
+      caller: { retries: { service: 4, forbidden: 1 }, splits: 2 },
     };
     jest.spyOn(performance, 'now').mockReturnValue(3500);
     registry = new Registry();

@@ -172,7 +172,7 @@ interface FlowFigures {
   busyMachines: number;
   pausedBecause: string | undefined;
   waiters: { oldestAgeMs(nowMs: number): number };
-  calls: { retries: Readonly<Record<string, number>>; splits: number };
+  caller: { retries: Readonly<Record<string, number>>; splits: number };
 }
 
 export function flowMetrics(flows: readonly FlowFigures[]): Metric[] {
@@ -203,8 +203,8 @@ export function flowMetrics(flows: readonly FlowFigures[]): Metric[] {
       'Calls to be made again, by cause',
       ['flow', 'cause'],
       (counter) => {
-        for (const { name: flow, calls } of flows) {
-          for (const [cause, count] of Object.entries(calls.retries)) {
+        for (const { name: flow, caller } of flows) {
+          for (const [cause, count] of Object.entries(caller.retries)) {
             counter.inc({ flow, cause }, count);
           }
         }
@@ -215,7 +215,7 @@ export function flowMetrics(flows: readonly FlowFigures[]): Metric[] {
       'Calls refused as a whole and split',
       ['flow'],
       (counter) => {
-        for (const { name: flow, calls } of flows) counter.inc({ flow }, calls.splits);
+        for (const { name: flow, caller } of flows) counter.inc({ flow }, caller.splits);
       },
     ),
   ];

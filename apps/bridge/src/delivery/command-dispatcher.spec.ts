@@ -238,7 +238,7 @@ describe('CommandDispatcher', () => {
       const [mill] = await flow.submitAll('mill1');
       await pass(100);
       expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 4 }] });
-      expect(flow.dispatcher.calls.retries).toMatchObject({
+      expect(flow.dispatcher.caller.retries).toMatchObject({
         service: 2,
         'token-refused': 0,
         forbidden: 1,
@@ -338,7 +338,7 @@ describe('CommandDispatcher', () => {
           expect(lathe).toMatchObject({ ends: ['finished'] });
           await pass(30);
           expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-          expect(flow.dispatcher.calls.retries.service).toBe(0);
+          expect(flow.dispatcher.caller.retries.service).toBe(0);
         });
 
         it.each([
@@ -381,7 +381,7 @@ describe('CommandDispatcher', () => {
           };
           const lathe = flow.submit('lathe1');
           await pass(2000);
-          expect(flow.deferred).toMatchObject([{ machineId: 'lathe', calls: 0 }]);
+          expect(flow.deferred).toMatchObject([{ machineId: 'lathe', callsMade: 0 }]);
           await pass(60_000);
           expect(lathe).toMatchObject({ results: [{ kind: 'applied', attempts: 2 }] });
           expect(calledMs[1]! - calledMs[0]!).toBeLessThanOrEqual(1000);
@@ -551,7 +551,7 @@ describe('CommandDispatcher', () => {
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
         expect(flow.slots.underWay).toBe(0);
-        expect(flow.dispatcher.calls.retries.service).toBe(0);
+        expect(flow.dispatcher.caller.retries.service).toBe(0);
         flow.slots.resumeCalls();
         await pass();
         expect(flow.calls).toEqual([['mill1']]);
@@ -567,8 +567,8 @@ describe('CommandDispatcher', () => {
         flow.slots.cutOffCalls(new Error('the partitions may be lost'));
         await pass(AN_HOUR_MS);
         expect(flow.underWay).toEqual([]);
-        const { calls: calls, status } = flow.dispatcher;
-        expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
+        const { caller, status } = flow.dispatcher;
+        expect(Object.values(caller.retries)).toEqual([0, 0, 0, 0, 0]);
         expect(status.breaker.openBecause).toBeUndefined();
         flow.slots.resumeCalls();
         await pass();
@@ -831,7 +831,7 @@ describe('CommandDispatcher', () => {
       );
       expect(delivered[2]?.results).toMatchObject([{ httpStatus: 422, attempts: 4 }]);
       expect(flow.calls).toHaveLength(7);
-      expect(flow.dispatcher.calls.splits).toBe(3);
+      expect(flow.dispatcher.caller.splits).toBe(3);
       expect(flow.dispatcher.busyMachines).toBe(0);
       flow.calls.length = 0;
       await flow.submitAll(...EIGHT.map((name) => name.replace('1', '2')));
@@ -847,7 +847,7 @@ describe('CommandDispatcher', () => {
       expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
         EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
       );
-      expect(flow.dispatcher.calls.splits).toBeGreaterThanOrEqual(3);
+      expect(flow.dispatcher.caller.splits).toBeGreaterThanOrEqual(3);
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 

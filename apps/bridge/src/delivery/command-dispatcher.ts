@@ -28,7 +28,7 @@ export class CommandDispatcher<P> {
   readonly name: string;
   readonly status: FlowStatus;
   readonly waiters: CommandWaiters;
-  readonly calls: ServiceCaller<P>;
+  readonly caller: ServiceCaller<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
   private readonly spread = new CallSpread();
@@ -44,7 +44,7 @@ export class CommandDispatcher<P> {
     this.status = new FlowStatus(options.flow, options.hold, () => this.isStuck());
     this.waiters = new CommandWaiters(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options, this.waiters);
-    this.calls = new ServiceCaller(this.lanes, this.status, options);
+    this.caller = new ServiceCaller(this.lanes, this.status, options);
     options.hold.onRelease(() => this.requestSlots());
   }
 
@@ -91,10 +91,10 @@ export class CommandDispatcher<P> {
   }
 
   /** Asks for one slot at a time: machines that share a call need only one. Sets the timer for those not ready yet. */
-  private requestSlots(calls = 1): void {
+  private requestSlots(callCount = 1): void {
     const { slots } = this.options;
     const { queue } = this.lanes;
-    let callsLeft = calls;
+    let callsLeft = callCount;
     while (!this.awaitsSlot && queue.readyMachines(realNowMs()) > 0 && this.status.admitsCall()) {
       if (slots.tryAcquire()) {
         this.beginBatch(callsLeft);
@@ -126,12 +126,12 @@ export class CommandDispatcher<P> {
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 
-  /** Begins the next batch in an acquired slot, or returns the slot. `calls` calls share the ready machines. */
-  private beginBatch(calls: number): void {
+  /** Begins the next batch in an acquired slot, or returns the slot. `callCount` calls share the ready machines. */
+  private beginBatch(callCount: number): void {
     const isProbe = this.status.breaker.beginCall();
     // Only the machines that are being looked up wait for their look-up.
     const lookUps: Promise<void>[] = [];
-    const admitted = this.takeBatch(calls, isProbe).filter((command) => {
+    const admitted = this.takeBatch(callCount, isProbe).filter((command) => {
       const admission = this.checkAdmission(command);
       if (!(admission instanceof Promise)) return this.applyAdmission(command, admission, isProbe);
       lookUps.push(this.awaitLookUp(command, admission, isProbe));
@@ -147,10 +147,10 @@ export class CommandDispatcher<P> {
     });
   }
 
-  private takeBatch(calls: number, isProbe: boolean): readonly Command<P>[] {
+  private takeBatch(callCount: number, isProbe: boolean): readonly Command<P>[] {
     const nowMs = realNowMs();
     const { queue } = this.lanes;
-    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
+    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, callCount);
     const isFull = batch.length >= this.options.limits.maxMachines;
     if (batch.length > 0) this.spread.recordCall(nowMs, isFull);
     return batch;
@@ -225,7 +225,7 @@ export class CommandDispatcher<P> {
     let parts: readonly Command<P>[][] | undefined;
     try {
       for (const command of commands) if (command.isLost) this.lanes.returnToLane(command);
-      if (wanted.length > 0) parts = await this.calls.makeCall(wanted, isProbe);
+      if (wanted.length > 0) parts = await this.caller.makeCall(wanted, isProbe);
       // The parts of a split probe take its place: no other probe begins before they end.
       for (const part of parts ?? [])
         this.options.slots.acquire(() => void this.runCall(part, isProbe));
@@ -250,7 +250,7 @@ export class CommandDispatcher<P> {
   /** Whether failed commands wait while no command is under way or ready. A ready command only waits for a slot. */
   private isStuck(): boolean {
     const { queue } = this.lanes;
-    if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
+    if (this.caller.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
     return queue.hasFirstEntry(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 }

@@ -94,7 +94,7 @@ describe('CommandOutcomes', () => {
   it('publishes a deferral with no code and no time, but the calls so far', () => {
     const results = new MessageResults(target, 1, [], outcomes.resultRecords);
     const waiter = new CommandWaiter('M-1', results, 0);
-    waiter.calls = 3;
+    waiter.callsMade = 3;
     outcomes.publishDeferred(target, waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };

@@ -123,7 +123,7 @@ export class CommandOutcomes {
 
   publishDeferred(
     target: InboundTarget,
-    { machineId, calls: attempts }: { machineId: string | null; calls: number },
+    { machineId, callsMade: attempts }: { machineId: string | null; callsMade: number },
     detail = 'waits for the service to take it',
   ): void {
     const { orderId, message, source } = target;

@@ -181,7 +181,8 @@ export class MessageResults {
 }
 
 export class CommandWaiter {
-  calls = 0;
+  /** Calls that included its command. */
+  callsMade = 0;
   /** Its `deferred` outcome has been published; that happens once. */
   isDeferred = false;
 
@@ -229,8 +230,8 @@ export type CommandEnd =
   | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
 
 /** The result for one waiter. Written out field by field: object spread costs as much as the rest of the path. */
-export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd): CommandResult {
-  const attempts = calls;
+export function resultFor({ machineId, callsMade }: CommandWaiter, end: CommandEnd): CommandResult {
+  const attempts = callsMade;
   switch (end.kind) {
     case 'applied': {
       const { appliedAt, workingOrders, records } = end;

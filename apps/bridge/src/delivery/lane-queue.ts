@@ -88,11 +88,11 @@ export class LaneQueue<T extends LaneEntry> {
 
   /**
    * Takes the next entries for one request, of machines with no entry under way. Each is under way until {@link
-   * releaseMachine}. The ready machines are shared evenly over `calls` requests, of which this is the first.
+   * releaseMachine}. The ready machines are shared evenly over `callCount` requests, of which this is the first.
    */
-  takeBatch(nowMs: number, calls = 1): T[] {
+  takeBatch(nowMs: number, callCount = 1): T[] {
     const ready = this.readyAt(nowMs);
-    return this.takeFromLanes(ready, Math.ceil(ready.size / calls));
+    return this.takeFromLanes(ready, Math.ceil(ready.size / callCount));
   }
 
   /** Like {@link takeBatch}, of machines whose last call went well if possible, to test whether calls get through. */

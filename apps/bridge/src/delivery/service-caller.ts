@@ -203,7 +203,7 @@ function countCall(
 ): void {
   for (const command of commands) {
     command.attempts += change;
-    for (const waiter of command.waiters) waiter.calls += change;
+    for (const waiter of command.waiters) waiter.callsMade += change;
   }
 }
 

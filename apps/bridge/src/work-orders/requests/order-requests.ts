@@ -141,7 +141,7 @@ export class OrderRequests implements OnModuleDestroy {
         const detail = `waits for the ERP (${rule})`;
         const { message, request, calls } = waiting;
         const target = this.queues.outcomeTarget(message, request);
-        this.outcomes.publishDeferred(target, { machineId: null, calls }, detail);
+        this.outcomes.publishDeferred(target, { machineId: null, callsMade: calls }, detail);
       }
     }
     this.reviews += 1;
