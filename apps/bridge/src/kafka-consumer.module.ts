@@ -44,7 +44,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
       kafka,
       groupId,
       topicPrefix,
-      giveUp: (message, isAnswered) => outcomes.finishAfterBug(message, isAnswered),
+      giveUp: (message, areCallsAnswered) => outcomes.finishAfterBug(message, areCallsAnswered),
       stateTopics,
       calls,
       commitIntervalMs,

@@ -110,13 +110,13 @@ export class CommandOutcomes {
     return this.deadLetters.deadLetterOf(message, reason);
   }
 
-  /** Finishes a message that a bug keeps from being handled or, if `isAnswered`, its outcome from being published. */
-  finishAfterBug(message: InboundMessage, isAnswered: boolean): void {
-    const fault = isAnswered ? notPublished() : notHandled();
+  /** Finishes a message that a bug keeps from being handled or, if its calls are answered, from being published. */
+  finishAfterBug(message: InboundMessage, areCallsAnswered: boolean): void {
+    const fault = areCallsAnswered ? notPublished() : notHandled();
     const { headers } = message;
     const target = { message, source: this.sourceOf(message, headers, messageIdOf(headers)) };
     const deadLetter = this.toDeadLetter(target, [fault]);
-    const isPublished = !isAnswered && INPUTS.has(message.topic);
+    const isPublished = !areCallsAnswered && INPUTS.has(message.topic);
     const outcomes = isPublished ? this.outcomeRecords(target, [fault]) : [];
     message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }

@@ -113,7 +113,7 @@ export class MessageResults {
   /** Undefined until there is one: V8 makes room for seventeen elements when it pushes onto an empty array. */
   private rejected: CommandResult[] | undefined;
   /** A bug of the bridge. Fails the message once its other commands are final, or they would get two outcomes. */
-  private failure: { error: unknown; isAnswered: boolean } | undefined;
+  private failure: { error: unknown; areCallsAnswered: boolean } | undefined;
 
   /** @param undecided number of commands without a result, not counting the results in `known` */
   constructor(
@@ -142,13 +142,13 @@ export class MessageResults {
   /** The message is to be handled again, for this command and the rejected ones. */
   failCommand(error: unknown): void {
     this.undecided -= 1;
-    this.failure ??= { error, isAnswered: false };
+    this.failure ??= { error, areCallsAnswered: false };
     this.failIfLast();
   }
 
   private failIfLast(): void {
     if (this.undecided > 0 || this.failure === undefined) return;
-    this.message.fail(this.failure.error, this.failure.isAnswered);
+    this.message.fail(this.failure.error, this.failure.areCallsAnswered);
   }
 
   private publishResult(result: CommandResult, item: number): void {
@@ -176,7 +176,7 @@ export class MessageResults {
     const { message } = this;
     const { topic, partition, offset } = message;
     logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
-    this.failure = { error, isAnswered: true };
+    this.failure = { error, areCallsAnswered: true };
   }
 }
 

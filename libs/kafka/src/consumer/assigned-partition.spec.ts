@@ -352,7 +352,7 @@ describe('AssignedPartition', () => {
       ['at once, and does not handle it again if the service has answered it', true, [[1, 2]]],
     ])(
       'gives a message up %s, goes on behind it, and does not commit it before, however often that fails',
-      async (_, isAnswered, chunks) => {
+      async (_, areCallsAnswered, chunks) => {
         const handling = new Handling();
         let refusals = 2;
         handling.giveUp = (message) => {
@@ -362,7 +362,7 @@ describe('AssignedPartition', () => {
           message.finish();
         };
         handling.handler = ([message, behind]) => {
-          message?.fail(new TypeError('a bug'), isAnswered);
+          message?.fail(new TypeError('a bug'), areCallsAnswered);
           behind?.finish();
           return Promise.resolve();
         };

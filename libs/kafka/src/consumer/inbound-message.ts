@@ -13,8 +13,8 @@ import type { PartitionProgress } from './partition-progress.js';
 export interface MessageContext {
   tracing?: Pick<Tracing, 'messageStarts'> | undefined;
   handle: MessageHandler;
-  /** Finishes a message that cannot be handled; `isAnswered` as in {@link PartitionMessage.fail}. */
-  giveUp: (message: InboundMessage, isAnswered: boolean) => void;
+  /** Finishes a message that cannot be handled; `areCallsAnswered` as in {@link PartitionMessage.fail}. */
+  giveUp: (message: InboundMessage, areCallsAnswered: boolean) => void;
 }
 
 /** The part of its partition that a message needs. */
@@ -44,7 +44,7 @@ const logger = new Logger('Consumer');
 export class PartitionMessage implements InboundRecord {
   private failures = 0;
   /** Whether the service has answered its calls: then it must not be handled again. */
-  private isAnswered = false;
+  private areCallsAnswered = false;
   /** Its value as decoded by {@link ValueDecoder}; undefined if that leaves it as it is. */
   decoded: Parsed<Buffer> | undefined;
   /** *failed*: at least once since it was last handled. *ended*: its end is decided, and may wait for its commit. */
@@ -176,8 +176,8 @@ export class PartitionMessage implements InboundRecord {
    * Reports a bug: the message is handled again, and becomes a dead letter when that does not help. If its calls were
    * answered and their outcome cannot be published, it is not handled again: no call is repeated for its records.
    */
-  fail(error: unknown, isAnswered = false): void {
-    this.isAnswered ||= isAnswered;
+  fail(error: unknown, areCallsAnswered = false): void {
+    this.areCallsAnswered ||= areCallsAnswered;
     if (this.state !== 'handled') return;
     this.state = 'failed';
     this.failures += 1;
@@ -196,8 +196,8 @@ export class PartitionMessage implements InboundRecord {
       await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
       if (this.state === 'ended') return;
       this.state = 'handled';
-      if (failures < ATTEMPTS && !this.isAnswered) await handle([this]);
-      else giveUp(this, this.isAnswered);
+      if (failures < ATTEMPTS && !this.areCallsAnswered) await handle([this]);
+      else giveUp(this, this.areCallsAnswered);
     } catch (failure) {
       if (revoked.aborted) this.abandon();
       else this.fail(failure);

@@ -31,8 +31,8 @@ export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
-  /** Finishes a message that cannot be handled; `isAnswered` as in {@link InboundMessage.fail}. */
-  giveUp: (message: InboundMessage, isAnswered: boolean) => void;
+  /** Finishes a message that cannot be handled; `areCallsAnswered` as in {@link InboundMessage.fail}. */
+  giveUp: (message: InboundMessage, areCallsAnswered: boolean) => void;
   /** Topics that hold the bridge's own state; the group assigns their partitions together with the inputs. */
   stateTopics: readonly KeyedStateTopic[];
   /** Calls for messages, drained before partitions are revoked. */

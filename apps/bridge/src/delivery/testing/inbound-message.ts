@@ -39,8 +39,8 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
       for (const other of others) other.finish();
     },
     abandon: () => kept.ends.push('abandoned'),
-    fail: (error, isAnswered) =>
-      kept.ends.push(isAnswered === true ? 'dead-lettered' : (error as Error)),
+    fail: (error, areCallsAnswered) =>
+      kept.ends.push(areCallsAnswered === true ? 'dead-lettered' : (error as Error)),
     ...said,
     ...kept,
   };
