@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { FinishedAhead } from '../producer/offset-metadata.js';
+import { PendingEntries, TransactionEntry } from '../producer/pending-entries.js';
 import { ContiguousOffsets, PartitionProgress } from './partition-progress.js';
 
 /** Ascending offsets with gaps, as compaction and transaction markers leave them. */
@@ -203,5 +204,58 @@ describe('deferred messages', () => {
     progress.entryCommitted({ offsets: [0], isDeferral: true });
     progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');
     expect(deferredUpTo(progress)).toBeUndefined();
+  });
+});
+
+describe('PendingEntries with a message for more machines than the metadata has room for', () => {
+  const MACHINES = 10_000;
+  let progress: PartitionProgress;
+  let waiting: PendingEntries;
+
+  const add = (offset: number, machineId: string, item?: number): void => {
+    const records = [{ topic: 'outcomes', key: machineId, value: 'x'.repeat(300), headers: {} }];
+    waiting.addEntry(new TransactionEntry([{ offset }], records, item === undefined, item), 0);
+  };
+
+  const committed = (): TransactionEntry[] => {
+    const { entries, place } = waiting.takeForTransaction(0);
+    expect(place?.items).toBeDefined();
+    for (const entry of entries) {
+      const [offset = 0] = entry.offsets;
+      if (entry.isLast) progress.recordEnded({ offset, bytes: 0 }, 'finished');
+      else progress.entryCommitted(entry);
+    }
+    return entries;
+  };
+  const offsetsCommitted = (): number[] => committed().flatMap(({ offsets }) => offsets);
+
+  beforeEach(() => {
+    progress = new PartitionProgress();
+    const record = { timestamp: '0', key: null, value: null, headerList: [], bytes: 0 };
+    const records = [1, 2, 3].map((position) => ({ ...record, position }));
+    progress.addFetched(records, 4);
+    while (progress.nextRecord() !== undefined);
+    waiting = new PendingEntries(progress);
+    for (let item = 0; item < MACHINES - 1; item += 1) add(1, `M-${item}`, item);
+    while (committed().length > 0);
+  });
+
+  it('takes entries without room together with the end of their message', () => {
+    add(1, 'the last');
+    const last = committed();
+    expect(last.length).toBeGreaterThan(4000);
+    expect(last.at(-1)).toMatchObject({ isLast: true });
+    expect(waiting.isEmpty).toBe(true);
+    expect(waiting.canPart(last)).toBe(false);
+  });
+
+  it('takes later entries meanwhile, but none of the same machine', () => {
+    add(2, `M-${MACHINES - 2}`);
+    add(3, 'another');
+    expect(offsetsCommitted()).toEqual([3]);
+    expect(offsetsCommitted()).toEqual([]);
+    add(1, 'the last');
+    expect(new Set(offsetsCommitted())).toEqual(new Set([1, 2]));
+    expect(waiting.isEmpty).toBe(true);
   });
 });

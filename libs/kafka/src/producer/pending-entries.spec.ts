@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { PartitionProgress } from '../consumer/partition-progress.js';
 import type { CommitPosition } from './offset-metadata.js';
 import { type OutboundRecord, RecordRefusedError } from './outbound-record.js';
 import { type CommittedEntry, PendingEntries, TransactionEntry } from './pending-entries.js';
@@ -107,58 +106,6 @@ describe('PendingEntries', () => {
     waiting.addEntry(entry(1, { item: 0 }), 0);
     waiting.addEntry(entry(1), 0);
     expect(offsetsTaken()).toEqual([1, 1]);
-  });
-
-  describe('with a message for more machines than the metadata has room for', () => {
-    const MACHINES = 10_000;
-    let progress: PartitionProgress;
-
-    const add = (offset: number, machineId: string, item?: number): void => {
-      const records = [{ topic: OUTCOMES, key: machineId, value: 'x'.repeat(300), headers: {} }];
-      waiting.addEntry(entry(offset, { records, ...(item !== undefined && { item }) }), 0);
-    };
-
-    const committed = (): TransactionEntry[] => {
-      const { entries, place } = waiting.takeForTransaction(0);
-      expect(place?.items).toBeDefined();
-      for (const entry of entries) {
-        const [offset = 0] = entry.offsets;
-        if (entry.isLast) progress.recordEnded({ offset, bytes: 0 }, 'finished');
-        else progress.entryCommitted(entry);
-      }
-      return entries;
-    };
-    const offsetsCommitted = (): number[] => committed().flatMap(({ offsets }) => offsets);
-
-    beforeEach(() => {
-      progress = new PartitionProgress();
-      const record = { timestamp: '0', key: null, value: null, headerList: [], bytes: 0 };
-      const records = [1, 2, 3].map((position) => ({ ...record, position }));
-      progress.addFetched(records, 4);
-      while (progress.nextRecord() !== undefined);
-      waiting = new PendingEntries(progress);
-      for (let item = 0; item < MACHINES - 1; item += 1) add(1, `M-${item}`, item);
-      while (committed().length > 0);
-    });
-
-    it('takes entries without room together with the end of their message', () => {
-      add(1, 'the last');
-      const last = committed();
-      expect(last.length).toBeGreaterThan(4000);
-      expect(last.at(-1)).toMatchObject({ isLast: true });
-      expect(waiting.isEmpty).toBe(true);
-      expect(waiting.canPart(last)).toBe(false);
-    });
-
-    it('takes later entries meanwhile, but none of the same machine', () => {
-      add(2, `M-${MACHINES - 2}`);
-      add(3, 'another');
-      expect(offsetsCommitted()).toEqual([3]);
-      expect(offsetsCommitted()).toEqual([]);
-      add(1, 'the last');
-      expect(new Set(offsetsCommitted())).toEqual(new Set([1, 2]));
-      expect(waiting.isEmpty).toBe(true);
-    });
   });
 
   it('takes messages that end together with the last of them', () => {
