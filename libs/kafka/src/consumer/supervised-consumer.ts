@@ -11,8 +11,7 @@ import type {
   PartitionAssignment,
 } from '../client/kafka-port.js';
 import { absentTopics, isAbsentTopic } from '../reading/topics.js';
-import { createGroupConsumer, SESSION_TIMEOUT_MS } from './group-consumer.js';
-import { PendingJoin } from './pending-join.js';
+import { createGroupConsumer, PendingJoin, SESSION_TIMEOUT_MS } from './group-consumer.js';
 import { ASK_AGAIN_MS, UnreadableTopics } from './unreadable-topics.js';
 
 export interface ConsumerCallbacks {
