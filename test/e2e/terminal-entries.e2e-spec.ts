@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { PublishedMachine, RunningTerminal } from '../support/running-terminal.js';
+import { json } from '../support/topic-reader.js';
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const THREE_DAYS = 3 * 86_400;
@@ -90,6 +91,38 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     const overWeekend = { ...oldReason(THREE_DAYS - 43_200), endTime: null };
     const posted = await post('/api/reasons', [forgotten, overWeekend]);
     expect(await codesOf(posted)).toEqual(['end-unknown', 'ok']);
+  });
+
+  it('are written with the end of their stop if that is over, and leave the reasons given since', async () => {
+    await start();
+    const machine = new PublishedMachine(kafka, 'M-1');
+    const [stopped, ran, again] = [3600, 2400, 1200].map((seconds) => now() - seconds);
+    await machine.enter('IDLE', stopped!);
+    await machine.enter('OPERATING', ran!);
+    await machine.enter('IDLE', again!);
+    await eventually('it stands again', async () => {
+      const { tile } = await terminal.json('GET', '/api/machines/M-1');
+      return (tile as { startTime: number }).startTime === again;
+    });
+    const later = { ...oldReason(), startTime: again!, endTime: null };
+    await post('/api/reasons', [later]);
+    const waited = { ...oldReason(), reasonId: '23', startTime: stopped!, endTime: null };
+    // the answer to the first request was lost
+    for (let requests = 0; requests < 2; requests++) {
+      expect(await codesOf(await post('/api/reasons', [waited]))).toEqual(['ok']);
+    }
+    const reasons = await kafka.read(TOPICS.downtimeReasons);
+    await eventually('the later one is sent again', () => reasons.records.length === 3);
+    expect(reasons.records.map((record) => json(record))).toMatchObject([
+      { reasonId: '22', startTime: again },
+      { reasonId: '23', startTime: stopped, endTime: ran },
+      { reasonId: '22', startTime: again },
+    ]);
+    const view = await terminal.json('GET', '/api/machines/M-1');
+    expect(view['classifications']).toMatchObject([
+      { entryId: waited.entryId, startTime: stopped, endTime: ran },
+      { startTime: again },
+    ]);
   });
 
   it('are recognised even if their records are older than all restored ones', async () => {

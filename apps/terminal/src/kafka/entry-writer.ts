@@ -109,15 +109,24 @@ export class EntryWriter implements OnApplicationShutdown {
 
   private findRemembered(entry: NewEntry): Promise<Place> | Place | 'reused' | undefined {
     const known = this.plant.entry(entry.entryId);
-    if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
+    if (known !== undefined) {
+      // an open-ended one may have been written with its end
+      const asSent = entry.endTime === null ? { ...known, endTime: null } : known;
+      return contentOf(asSent) === contentOf(entry) ? known.source : 'reused';
+    }
     const underWay = this.pendingWrites.get(entry.entryId);
     if (underWay === undefined) return undefined;
     return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
   }
 
-  /** Writes a reason that {@link findEntry} does not know. @throws ApiError 503 when Kafka does not answer in time */
-  async writeEntry(entry: NewEntry, sender: Sender): Promise<Place> {
-    const { entryId, machineId, reasonId, startTime, endTime } = entry;
+  /**
+   * Writes a reason that {@link findEntry} does not know.
+   *
+   * @param endTime written as its end
+   * @throws ApiError 503 when Kafka does not answer in time
+   */
+  async writeEntry(entry: NewEntry, sender: Sender, endTime = entry.endTime): Promise<Place> {
+    const { entryId, machineId, reasonId, startTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
     return this.writeRecord('reasons', entryId, contentOf(entry), value, sender);
   }

@@ -3,5 +3,12 @@
  * come in, views go out; the folder does no I/O. It owns this state, which one reader writes (../kafka).
  */
 export { MAX_AGE_SECONDS, refuseEntry } from './entries.js';
-export { dueFollowUps, type FollowUp, handOverOf, idOfEnd, type Machine } from './machine.js';
+export {
+  dueFollowUps,
+  type FollowUp,
+  handOverOf,
+  idOfEnd,
+  type Machine,
+  runsAgainAt,
+} from './machine.js';
 export { Plant, sourceOf, STATION_SOURCE } from './plant.js';

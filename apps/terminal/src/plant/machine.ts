@@ -243,12 +243,9 @@ export function dueFollowUps(
     .filter(({ entry }) => entry.station !== null && entry.endTime === null)
     .flatMap((span): FollowUp[] => {
       const { entry: open, cut } = span;
-      const running = periods.find(
-        ({ state, startTime }) => state === 'OPERATING' && startTime > open.startTime,
-      );
       const endTime = timeline.wasRevisedAway(open.startTime, open.sentAt)
         ? open.startTime + LEAST_SECONDS
-        : running?.startTime;
+        : runsAgainAt(periods, open.startTime);
       if (endTime === undefined) {
         if (cut === undefined || cut.endTime <= now) return [];
         const isOfEarlierStop = (cut.by.endTime ?? Infinity) <= open.startTime;
@@ -261,6 +258,12 @@ export function dueFollowUps(
       return [{ entryId: idOfEnd(open.entryId), open, endTime }];
     })
     .filter(({ entryId }) => !isKnown(entryId));
+}
+
+/** When the machine first ran after `time`, as far as known. It may have stopped again since. */
+export function runsAgainAt(periods: readonly Period[], time: number): number | undefined {
+  return periods.find(({ state, startTime }) => state === 'OPERATING' && startTime > time)
+    ?.startTime;
 }
 
 /** Id of the reason that the server sends with the end of an open-ended one. */

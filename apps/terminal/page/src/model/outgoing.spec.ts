@@ -10,7 +10,6 @@ import {
   unexplainedParts,
   unsent,
   applyAnswer,
-  withKnownEnd,
 } from './outgoing.js';
 import { ENTRY, REASON as reason } from './testing/entries.js';
 
@@ -43,35 +42,6 @@ describe('an entry on its way', () => {
     expect(unsent([{ ...reason, status: 'sent' }], 10_000)).toBeNull();
   });
 
-  const period = (
-    state: 'OPERATING' | 'IDLE' | 'OFF',
-    startTime: number,
-    endTime: number | null,
-  ) => ({ state, startTime, endTime, revision: 0 });
-
-  it('gets the end of a stop that ended while it waited, though the machine stopped again since', () => {
-    const periods = [
-      period('OPERATING', 0, 600),
-      period('IDLE', 600, 840),
-      period('OPERATING', 840, 960),
-      period('IDLE', 960, 1020),
-      period('OPERATING', 1020, null),
-    ];
-    expect(withKnownEnd(reason, periods)).toMatchObject({ endTime: 840, stop: { endTime: 840 } });
-  });
-
-  it('stays open-ended while the stop continues, and once it was tried', () => {
-    const going = [period('OPERATING', 0, 600), period('IDLE', 600, 840), period('OFF', 840, null)];
-    expect(withKnownEnd(reason, going).endTime).toBeNull();
-    const ended = [period('IDLE', 600, 840), period('OPERATING', 840, null)];
-    expect(withKnownEnd({ ...reason, tried: true }, ended).endTime).toBeNull();
-  });
-
-  it('stays open-ended if the end of its stop is not remembered', () => {
-    const remembered = [period('OFF', 3600, 7200), period('OPERATING', 7200, null)];
-    expect(withKnownEnd(reason, remembered).endTime).toBeNull();
-  });
-
   it('takes the answers in any order, and keeps the final one', () => {
     const applied = applyAnswer(reason, answer('applied'), 5);
     expect(applied).toMatchObject({ status: 'applied', settledAtMs: 5 });
@@ -102,6 +72,12 @@ describe('an entry on its way', () => {
       expect(applyAnswer(sent, other, 5)).toBe(sent);
     // what may have been sent as it is does not change
     expect(applyAnswer({ ...reason, tried: true }, followUp, 5).endTime).toBeNull();
+  });
+
+  it('gets the end with which the server has written it, as its stop was over', () => {
+    const written = { ...answer('sent'), endTime: 840, sentAt: 850 };
+    const ended = { status: 'sent', endTime: 840, stop: { startTime: 600, endTime: 840 } };
+    expect(applyAnswer({ ...reason, tried: true }, written, 5)).toMatchObject(ended);
   });
 
   it('leaves a stop that began after it was made unexplained, however open its end', () => {

@@ -1,4 +1,4 @@
-import type { Entry, MachineView, NewEntry, NewNote, Session } from '../../../src/api/index.js';
+import type { Entry, NewEntry, NewNote, Session } from '../../../src/api/index.js';
 import { type Period, subtractPeriods } from './periods.js';
 
 /** How long an entry waits before it is sent and can be taken back, real milliseconds. */
@@ -159,28 +159,12 @@ export function isForgotten(entry: Outgoing, nowMs: number): boolean {
   return isFinal(entry) && nowMs - (entry.settledAtMs ?? 0) > KEEP_FINAL_MS;
 }
 
-/**
- * Gives an unsent open-ended reason the end of its stop: otherwise it would apply to the time in which the machine has
- * run since, until the server's follow-up ends it. The end is where the machine first ran after the start, not the
- * start of its present run: it may have stopped again in between.
- */
-export function withKnownEnd(entry: Outgoing, periods: MachineView['periods']): Outgoing {
-  if (entry.tried || entry.kind !== 'reason' || entry.endTime !== null) return entry;
-  const isRemembered = periods.some(({ startTime }) => startTime <= entry.startTime);
-  if (!isRemembered) return entry;
-  const endTime = periods.find(
-    ({ state, startTime }) => state === 'OPERATING' && startTime > entry.startTime,
-  )?.startTime;
-  return endTime === undefined ? entry : endedAt(entry, endTime);
-}
-
-function endedAt(entry: OutgoingReason, endTime: number): OutgoingReason {
-  return { ...entry, endTime, stop: { ...entry.stop, endTime: entry.stop.endTime ?? endTime } };
-}
-
 /** Applies the server's answer to an entry, or that to the reason which ends it. */
 export function applyAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgoing {
-  if (entry.id !== answer.entryId) return withFollowUp(entry, answer);
+  return withEnd(entry.id === answer.entryId ? withStatus(entry, answer, nowMs) : entry, answer);
+}
+
+function withStatus(entry: Outgoing, answer: Entry, nowMs: number): Outgoing {
   if (entry.status === answer.status) return entry;
   // a late answer changes nothing after the final one
   if (isFinal(entry) && entry.status !== 'unanswered') return entry;
@@ -194,11 +178,11 @@ export function applyAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outg
   };
 }
 
-/** An open-ended reason ends with a later one from the same start: the follow-up that the server sends. */
-function withFollowUp(
-  entry: Outgoing,
-  { machineId, startTime, endTime, ...later }: Entry,
-): Outgoing {
+/**
+ * Gives an open-ended reason its end: that which the server has added to it, as its stop was over, or that of a later
+ * one from the same start, the follow-up that the server sends.
+ */
+function withEnd(entry: Outgoing, { machineId, startTime, endTime, ...later }: Entry): Outgoing {
   const isOpen =
     entry.kind === 'reason' &&
     entry.endTime === null &&
@@ -206,7 +190,7 @@ function withFollowUp(
     explains(entry);
   if (!isOpen || endTime === null || !explains(later) || later.sentAt < entry.madeAt) return entry;
   if (entry.machineId !== machineId || entry.startTime !== startTime) return entry;
-  return endedAt(entry, endTime);
+  return { ...entry, endTime, stop: { ...entry.stop, endTime: entry.stop.endTime ?? endTime } };
 }
 
 /** The operator registered at a time (epoch seconds of the plant): offline, a page gets no event when a shift ends. */

@@ -10,8 +10,8 @@
  * transaction: an entry is either taken back or sent, never both.
  */
 import { computed, signal } from '@preact/signals';
-import type { Entry, MachineView } from '../../../src/api/index.js';
-import { type Answer, backOffMs, call, readMachine } from './api-client.js';
+import type { Entry } from '../../../src/api/index.js';
+import { type Answer, backOffMs, call } from './api-client.js';
 import {
   compareSending,
   isDue,
@@ -21,11 +21,10 @@ import {
   toNewNote,
   unsent,
   applyAnswer,
-  withKnownEnd,
   markUnanswered,
 } from '../model/outgoing.js';
 import { nowMs, plantSeconds, tick } from './clock.js';
-import { connection, session, showToast, signInNeeded, strings, tileOf } from './store.js';
+import { session, showToast, signInNeeded, strings } from './store.js';
 
 const LOCK = 'machine-terminal-outbox';
 /** A request's body is limited to 64 kB, and the longest names and texts have to fit. */
@@ -171,7 +170,7 @@ async function withSendingLock(work: () => Promise<void>): Promise<void> {
 }
 
 async function sendRound(kind: Kind): Promise<void> {
-  const batch = await claimDue(kind, kind === 'reason' ? await readPeriods() : new Map());
+  const batch = await claimDue(kind);
   if (batch.length === 0) return;
   sending.value = new Set(batch.map(({ id }) => id));
   await sendBatch(kind, batch);
@@ -202,26 +201,8 @@ async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolea
   return true;
 }
 
-type Periods = MachineView['periods'];
-
-/** Periods of the machines whose state has changed since a due open-ended reason was made. */
-async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
-  const found = new Map<string, Periods>();
-  if (connection.peek().state !== 'live') return found;
-  const now = nowMs();
-  const changed = outgoing
-    .peek()
-    .filter((entry) => isDue(entry, now) && !entry.tried && entry.endTime === null)
-    .filter((entry) => (tileOf(entry.machineId)?.peek().startTime ?? 0) > entry.startTime);
-  for (const machineId of new Set(changed.map((entry) => entry.machineId))) {
-    const answer = await readMachine(machineId);
-    if (answer.ok) found.set(machineId, answer.value.periods);
-  }
-  return found;
-}
-
-/** Marks due entries as tried, in their final form. */
-async function claimDue(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise<Outgoing[]> {
+/** Marks due entries as tried. */
+async function claimDue(kind: Kind): Promise<Outgoing[]> {
   let claimed: Outgoing[] = [];
   await changeEntries((entries) => {
     const now = nowMs();
@@ -229,7 +210,6 @@ async function claimDue(kind: Kind, periods: ReadonlyMap<string, Periods>): Prom
       .filter((entry) => entry.kind === kind && isDue(entry, now))
       .sort(compareSending)
       .slice(0, BATCH[kind])
-      .map((entry) => withKnownEnd(entry, periods.get(entry.machineId) ?? []))
       .map((entry) => ({ ...entry, tried: true }));
     const byId = new Map(claimed.map((entry) => [entry.id, entry]));
     return entries.map((entry) => byId.get(entry.id) ?? entry);
