@@ -13,20 +13,19 @@ export function secondsOf(period: Period, now: number): number {
 }
 
 /** The parts of a period outside of others. */
-export function subtractPeriods(period: Period, others: readonly Period[]): Period[] {
-  return others.reduce<Period[]>(
+export function subtractPeriods<P extends Period>(period: P, others: readonly Period[]): P[] {
+  return others.reduce<P[]>(
     (rest, other) => rest.flatMap((part) => subtractPeriod(part, other)),
     [period],
   );
 }
 
-function subtractPeriod(part: Period, other: Period): Period[] {
+export function subtractPeriod<P extends Period>(part: P, other: Period): P[] {
   if (!overlap(part, other)) return [part];
-  const parts: Period[] = [];
-  if (part.startTime < other.startTime)
-    parts.push({ startTime: part.startTime, endTime: other.startTime });
-  if (endOf(other) < endOf(part)) parts.push({ startTime: endOf(other), endTime: part.endTime });
-  return parts;
+  return [
+    { ...part, endTime: other.startTime },
+    { ...part, startTime: endOf(other) },
+  ].filter((rest) => rest.startTime < endOf(rest));
 }
 
 /** Seconds of `period` in which the machine was OPERATING. */

@@ -1,6 +1,6 @@
 import type { Entry, MachineState, MachineView, Session } from '../../../src/api/index.js';
 import { type OutgoingReason, type OutgoingStatus, explains } from './outgoing.js';
-import { overlap, type Period } from './periods.js';
+import { overlap, type Period, subtractPeriod } from './periods.js';
 
 export interface Bar {
   /** Remains when a correction moves the bar, so that the bar glides. */
@@ -122,17 +122,15 @@ export function reasonBars(
   let bars = (view?.classifications ?? []).flatMap(({ entryId, startTime, endTime }) => {
     const entry = sent.get(entryId);
     if (entry === undefined) return [];
-    const isOpen = entry.endTime === null && endTime > now;
-    return [
-      { ...{ entryId, startTime, endTime, isOpen }, reasonId: entry.reasonId, moved: entry.moved },
-    ];
+    const { reasonId, moved } = entry;
+    return [{ entryId, reasonId, startTime, endTime, isOpen: entry.endTime === null, moved }];
   });
   for (const entry of local.filter(({ id }) => !sent.has(id)).filter(explains)) {
     const { id, reasonId, startTime, status, madeAt } = entry;
     const endTime = entry.endTime ?? (status === 'waiting' ? Infinity : shiftEnd(madeAt, shifts));
-    const isOpen = entry.endTime === null && endTime > now;
+    const isOpen = entry.endTime === null;
     const added = { entryId: id, reasonId, startTime, endTime, isOpen, moved: false };
-    bars = [...bars.flatMap((bar) => partsOutside(bar, added)), added];
+    bars = [...bars.flatMap((bar) => subtractPeriod(bar, added)), added];
   }
   const until = Math.min(shift.endTime, now);
   return bars
@@ -140,6 +138,7 @@ export function reasonBars(
       ...bar,
       startTime: Math.max(bar.startTime, shift.startTime),
       endTime: Math.min(bar.endTime, until),
+      isOpen: bar.isOpen && bar.endTime > now,
     }))
     .filter(({ startTime, endTime }) => startTime < endTime)
     .sort((a, b) => a.startTime - b.startTime);
@@ -150,17 +149,6 @@ function shiftEnd(time: number, shifts: readonly Shift[]): number {
   const of = shifts.find(({ startTime, endTime }) => startTime <= time && time < endTime);
   const next = shifts.filter(({ startTime }) => time < startTime).map(({ startTime }) => startTime);
   return of?.endTime ?? Math.min(...next);
-}
-
-function partsOutside(bar: ReasonBar, added: Shift): ReasonBar[] {
-  return [
-    {
-      ...bar,
-      endTime: Math.min(bar.endTime, added.startTime),
-      isOpen: bar.isOpen && bar.endTime <= added.startTime,
-    },
-    { ...bar, startTime: Math.max(bar.startTime, added.endTime) },
-  ].filter(({ startTime, endTime }) => startTime < endTime);
 }
 
 /** The visible part of the shift after zooming around a time. */
