@@ -16,8 +16,8 @@ const HEARTBEAT_MS = 10_000;
 const KNOWN_UNTIL_MS = 5000;
 /** Pages that connect together, as after a power cut, share a snapshot for this long. */
 const SNAPSHOT_LASTS_MS = 1000;
-/** Few enough for a page to draw between two frames. */
-const MACHINES_PER_EVENT = 500;
+/** Few enough for a slow tablet to draw within a frame. */
+const MACHINES_PER_EVENT = 100;
 
 /** A page that follows the events. */
 export interface LiveClient extends StreamClient {

@@ -194,7 +194,7 @@ const waitingEvents: { id: string | null; update: Update }[] = [];
 let frame = 0;
 
 /**
- * Applies the events of one frame together, except for tiles beyond TILES_A_FRAME, which wait for the next frames: a
+ * Applies the events of one frame together; those whose tiles would exceed TILES_A_FRAME wait for the next frames: a
  * tap must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
  */
 function enqueueEvents(events: readonly StreamEvent[]): void {
@@ -210,7 +210,7 @@ function enqueueEvents(events: readonly StreamEvent[]): void {
 }
 
 function applyWaiting(): void {
-  const events = document.hidden ? waitingEvents.splice(0) : eventsOfFrame();
+  const events = waitingEvents.splice(0, document.hidden ? Infinity : countForFrame());
   frame = waitingEvents.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
   const machineIds = new Set<string>();
   const answers: Entry[] = [];
@@ -224,25 +224,14 @@ function applyWaiting(): void {
   if (machineIds.size > 0) changedMachines.value = { machineIds };
 }
 
-/** Removes from `waiting` the events for one frame; an event that is divided keeps its id for its last part. */
-function eventsOfFrame(): typeof waitingEvents {
-  const taken: typeof waitingEvents = [];
-  let room = TILES_A_FRAME;
-  for (let next = waitingEvents[0]; next !== undefined; next = waitingEvents[0]) {
-    if (next.update.event === 'tiles') {
-      const { tiles } = next.update.data;
-      if (room <= 0) break;
-      if (tiles.length > room) {
-        const part = { tiles: tiles.splice(0, room), gone: [] };
-        taken.push({ id: null, update: { event: 'tiles', data: part } });
-        break;
-      }
-      room -= tiles.length;
-    }
-    taken.push(next);
-    waitingEvents.shift();
-  }
-  return taken;
+/** Events for one frame, at least one: the server puts few tiles into each. */
+function countForFrame(): number {
+  let tiles = 0;
+  const tooMany = waitingEvents.findIndex(({ update }, index) => {
+    if (update.event === 'tiles') tiles += update.data.tiles.length;
+    return index > 0 && tiles > TILES_A_FRAME;
+  });
+  return tooMany < 0 ? waitingEvents.length : tooMany;
 }
 
 function applyUpdate(update: Update, machineIds: Set<string>, answers: Entry[]): void {
