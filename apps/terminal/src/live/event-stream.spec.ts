@@ -13,7 +13,8 @@ class Page implements StreamClient {
       return page.isSlow ? Buffer.concat(page.bytes).length : 0;
     },
     destroy: () => (page.isDestroyed = true),
-  }))(this);
+  }))(this) as unknown as StreamClient['output'];
+  readonly identity = () => ({ station: 'Line 1', operator: null });
 
   constructor(
     readonly factoryId: string | null = null,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { constants, deflateRawSync } from 'node:zlib';
+import type { Identity } from '../access/identity.js';
 
 /** Text sent to pages, plain and compressed, each encoded once for all of them. */
 export class StreamChunk {
@@ -26,21 +28,16 @@ export class StreamChunk {
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 const HEARTBEAT = new StreamChunk(': heartbeat\n\n');
 
-/** The part of Node's response that the stream uses. */
-interface StreamOutput {
-  write: (bytes: Buffer) => unknown;
-  /** Bytes that the page has not received yet. */
-  readonly writableLength: number;
-  destroy: () => unknown;
-}
-
+/** A page that follows the events. */
 export interface StreamClient {
-  output: StreamOutput;
+  output: Pick<ServerResponse, 'write' | 'writableLength' | 'destroy'>;
   isCompressed: boolean;
   /** The client gets events of this factory alone; null for all. */
   factoryId: string | null;
   /** Bytes sent when it connected, which do not count as backlog. */
   firstBytes: number;
+  /** Evaluated on each use: an operator's registration ends with the shift. */
+  identity: () => Identity;
 }
 
 interface StreamEvent {
@@ -69,10 +66,10 @@ const LIMITS: StreamLimits = {
  * events are kept: a page that reconnects with the last id it has seen gets those it has missed. A page that is too
  * slow is disconnected, reconnects, and resumes there.
  */
-export class EventStream<C extends StreamClient = StreamClient> {
+export class EventStream {
   droppedCount = 0;
   private readonly epoch = randomUUID().slice(0, 8);
-  private readonly clients = new Set<C>();
+  private readonly clients = new Set<StreamClient>();
   private readonly kept: StreamEvent[] = [];
   private keptBytes = 0;
   private sequence = 0;
@@ -129,7 +126,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
   }
 
   /** @param chunks sent first, as of `sequence` */
-  addClient(client: C, chunks: readonly StreamChunk[], sequence: number): void {
+  addClient(client: StreamClient, chunks: readonly StreamChunk[], sequence: number): void {
     this.clients.add(client);
     if (client.isCompressed) client.output.write(GZIP_HEADER);
     const missed = this.kept.filter(
@@ -143,11 +140,11 @@ export class EventStream<C extends StreamClient = StreamClient> {
     }
   }
 
-  removeClient(client: C): void {
+  removeClient(client: StreamClient): void {
     this.clients.delete(client);
   }
 
-  sendIndividually(chunksFor: (client: C) => readonly StreamChunk[]): void {
+  sendIndividually(chunksFor: (client: StreamClient) => readonly StreamChunk[]): void {
     for (const client of this.clients) {
       for (const chunk of chunksFor(client)) this.writeTo(client, chunk);
     }
@@ -162,7 +159,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
     this.clients.clear();
   }
 
-  private writeTo(client: C, chunk: StreamChunk): void {
+  private writeTo(client: StreamClient, chunk: StreamChunk): void {
     const { output } = client;
     if (output.writableLength > this.limits.backlogBytes + client.firstBytes) {
       this.droppedCount += 1;

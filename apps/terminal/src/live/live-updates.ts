@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, everyRealMs, realNowMs } from '#libs/clock';
-import type { Identity } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Link } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
@@ -19,12 +18,6 @@ const SNAPSHOT_LASTS_MS = 1000;
 /** Few enough for a slow tablet to draw within a frame. */
 const MACHINES_PER_EVENT = 100;
 
-/** A page that follows the events. */
-export interface LiveClient extends StreamClient {
-  /** Evaluated on each use: an operator's registration ends with the shift. */
-  identity: () => Identity;
-}
-
 interface TilesAsOf {
   sequence: number;
   atMs: number;
@@ -34,7 +27,7 @@ interface TilesAsOf {
 /** Publishes changes to pages four times a second, each serialised once for all of them. */
 @Injectable()
 export class LiveUpdates implements OnApplicationShutdown {
-  readonly stream = new EventStream<LiveClient>();
+  readonly stream = new EventStream();
   private readonly snapshots = new Map<string | null, TilesAsOf>();
   private stopTicking: (() => void)[] = [];
   private publishedLink:
@@ -65,7 +58,7 @@ export class LiveUpdates implements OnApplicationShutdown {
   }
 
   /** Sends a page the events it has missed, or a snapshot; while topics are being read, `link` alone. */
-  connectPage(client: LiveClient, lastEventId: string | undefined): void {
+  connectPage(client: StreamClient, lastEventId: string | undefined): void {
     if (this.feed.isRestored && !this.wasRestored) this.sendFirstSnapshots();
     const { latestSequence: latest } = this.stream;
     if (!this.wasRestored) {
@@ -195,7 +188,7 @@ export class LiveUpdates implements OnApplicationShutdown {
   }
 
   private snapshot(
-    { identity }: LiveClient,
+    { identity }: StreamClient,
     { sequence, chunk }: TilesAsOf,
   ): readonly StreamChunk[] {
     const own = { kafka: this.link, session: this.access.sessionFor(identity()) };

@@ -4,7 +4,8 @@ import { ApiError } from '#libs/http-api';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
 import { FactoryId } from '../platform/factory-id.decorator.js';
-import { type LiveClient, LiveUpdates } from './live-updates.js';
+import type { StreamClient } from './event-stream.js';
+import { LiveUpdates } from './live-updates.js';
 
 /** Each holds a connection and its backlog. */
 const MAX_CLIENTS = 1000;
@@ -45,7 +46,7 @@ export class LiveController {
       raw.end();
       return;
     }
-    const client: LiveClient = {
+    const client: StreamClient = {
       ...{ output: raw, isCompressed, factoryId, firstBytes: 0 },
       identity: () => this.access.identifyStation(request) ?? request.identity,
     };
