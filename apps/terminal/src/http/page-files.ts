@@ -4,18 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptsEncoding } from '../platform/accepts-encoding.js';
 
 const TYPES: Readonly<Record<string, string | undefined>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
   '.webmanifest': 'application/manifest+json',
   '.svg': 'image/svg+xml',
   '.png': 'image/png',
-  '.woff2': 'font/woff2',
 };
-const COMPRESSIBLE = new Set(['.html', '.js', '.css', '.json', '.webmanifest', '.svg']);
+const COMPRESSIBLE = new Set(['.html', '.js', '.css', '.webmanifest', '.svg']);
 /** Names with a hash of the content, made by the build: they never change. */
 const ASSETS = '/assets/';
 
@@ -38,7 +37,7 @@ class PageFile {
     });
     if (!COMPRESSIBLE.has(extension)) return reply.send(this.bytes);
     void reply.header('vary', 'accept-encoding');
-    const encoding = ENCODINGS.find((name) => accepts(request, name));
+    const encoding = ENCODINGS.find((name) => acceptsEncoding(request, name));
     if (encoding === undefined) return reply.send(this.bytes);
     const bytes = this.encoded.get(encoding) ?? ENCODERS[encoding](this.bytes);
     this.encoded.set(encoding, bytes);
@@ -87,13 +86,4 @@ function readFiles(folder: string): PageFile[] {
   } catch {
     return [];
   }
-}
-
-/** Whether the request accepts the encoding; a weight of 0 refuses it. */
-function accepts({ headers }: FastifyRequest, encoding: string): boolean {
-  const offers = (headers['accept-encoding'] ?? '').toLowerCase().split(',');
-  return offers.some((offer) => {
-    const [name, ...parameters] = offer.split(';').map((part) => part.trim());
-    return name === encoding && !parameters.some((part) => /^q=0(\.0*)?$/.test(part));
-  });
 }

@@ -3,13 +3,13 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '#libs/http-api';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
+import { acceptsEncoding } from '../platform/accepts-encoding.js';
 import { FactoryId } from '../platform/factory-id.decorator.js';
 import type { StreamClient } from './event-stream.js';
 import { LiveUpdates } from './live-updates.js';
 
 /** Each holds a connection and its backlog. */
 const MAX_CLIENTS = 1000;
-const ACCEPTS_GZIP = /(^|[\s,])gzip(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
 
 @Controller('api/events')
 @UseGuards(AccessGuard)
@@ -29,7 +29,7 @@ export class LiveController {
     if (stream.size >= MAX_CLIENTS) {
       throw new ApiError(503, 'too-many-pages', 'too many pages follow the events', 10);
     }
-    const isCompressed = ACCEPTS_GZIP.test(request.headers['accept-encoding'] ?? '');
+    const isCompressed = acceptsEncoding(request, 'gzip');
     const headers = { ...reply.getHeaders() } as Record<string, string>;
     reply.hijack();
     const { raw } = reply;
