@@ -6,9 +6,6 @@ import { formats, strings } from '../state/store.js';
 import { Icon } from './icons.js';
 import { Button, Segments } from './controls.js';
 
-/** By itself a range input steps a tenth of its length. */
-const PAGE_STEPS: Record<string, number> = { PageDown: -600, PageUp: 600 };
-
 /** A stop divided at a minute: dragged, or moved by arrow keys, or by buttons that a glove can press. */
 export function SplitStrip(props: {
   period: Period;
@@ -45,12 +42,6 @@ export function SplitStrip(props: {
           value={at}
           aria-label={words.splitAt}
           aria-valuetext={time(at)}
-          onKeyDown={(event) => {
-            const step = PAGE_STEPS[event.key];
-            if (step === undefined) return;
-            event.preventDefault();
-            moveTo((before) => before + step);
-          }}
           onInput={({ currentTarget: { valueAsNumber } }) => moveTo(() => valueAsNumber)}
         />
         <Button onClick={() => moveTo((before) => before + 60)}>
