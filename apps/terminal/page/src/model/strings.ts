@@ -37,7 +37,6 @@ const en = {
   more: (count: number) => `+${count}`,
   stopsWithoutReason: (count: number) =>
     count === 1 ? '1 stop without a reason' : `${count} stops without a reason`,
-  goingOn: (reason: string, time: string) => `${reason}, since ${time}`,
   // wall
   allFactories: 'All factories',
   factory: 'Factory',
@@ -251,7 +250,6 @@ const de: Strings = {
   more: (count) => `+${count}`,
   stopsWithoutReason: (count) =>
     count === 1 ? '1 Stopp ohne Grund' : `${count} Stopps ohne Grund`,
-  goingOn: (reason, time) => `${reason}, seit ${time}`,
   allFactories: 'Alle Werke',
   factory: 'Werk',
   search: 'Suche',

@@ -1,6 +1,5 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Tile } from '../../../src/api/index.js';
 import { StateBlock, Icon } from '../parts/icons.js';
 import {
   ALL_TILES,
@@ -152,7 +151,12 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
           ? tile.observation !== 'ok' && (
               <span class="tile-reason">{words.observation[tile.observation]}</span>
             )
-          : tile.goingOn && <GoingOn machineId={machineId} reason={tile.goingOn} />}
+          : tile.goingOn && (
+              <span class="tile-reason">
+                <Icon name="waiting" />
+                {nameOfReason(machineId, tile.goingOn.reasonId)}
+              </span>
+            )}
         <span class="tile-foot pale">
           <KnownUntil tile={tile} />
         </span>
@@ -178,24 +182,6 @@ function Orders({ orders }: { orders: readonly string[] | null }): JSX.Element {
       {shown}
       {more > 0 && <span class="pale"> {words.more(more)}</span>}
     </>
-  );
-}
-
-/** The reason that applies, beside the orders: the wall shows why a machine stands and what waits for it. */
-function GoingOn({
-  machineId,
-  reason: { reasonId, startTime },
-}: {
-  machineId: string;
-  reason: NonNullable<Tile['goingOn']>;
-}): JSX.Element {
-  const name = nameOfReason(machineId, reasonId);
-  const since = formats.value.timeOn(startTime, plantMinute.peek());
-  return (
-    <span class="tile-reason" title={strings.value.goingOn(name, since)}>
-      <Icon name="waiting" />
-      {name}
-    </span>
   );
 }
 
