@@ -10,8 +10,8 @@ const CHOSEN_BY_LETTERS = 'select';
 /** Registers operators by scanned badges, wherever the focus is; the keys press nothing and leave no text. */
 export function listenForBadges(): void {
   const reader = new BadgeReader();
-  const spaceBar = new HeldSpaceBar();
   let partOfBurst = false;
+  let heldSpace = 0;
   window.addEventListener(
     'keydown',
     (event) => {
@@ -26,8 +26,10 @@ export function listenForBadges(): void {
       const isSpaceOnControl = isOnControl && event.key === ' ';
       const outcome = reader.readKey(event.key, event.timeStamp);
       partOfBurst = outcome.partOfBurst;
-      if (outcome.isQuick) spaceBar.release();
-      else if (isSpaceOnControl) spaceBar.hold(event.target);
+      clearTimeout(heldSpace);
+      // it may be the first character of a badge: it presses only if no key follows it
+      if (isSpaceOnControl && !outcome.isQuick)
+        heldSpace = setTimeout(() => press(event.target), 2 * MAX_GAP_MS);
       const isTyped = event.key.length === 1 && isOn(event, CHOSEN_BY_LETTERS);
       if (partOfBurst || isSpaceOnControl || isTyped) swallow(event);
       if (outcome.badge === null) return;
@@ -48,22 +50,9 @@ export function listenForBadges(): void {
   );
 }
 
-/** A space may be the first character of a badge: it presses the focused element only if no key follows it. */
-class HeldSpaceBar {
-  private timer = 0;
-
-  hold(target: EventTarget | null): void {
-    this.release();
-    this.timer = setTimeout(() => {
-      if (target === document.activeElement) {
-        target?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
-      }
-    }, 2 * MAX_GAP_MS);
-  }
-
-  release(): void {
-    clearTimeout(this.timer);
-  }
+function press(target: EventTarget | null): void {
+  if (target === document.activeElement)
+    target?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
 }
 
 function isOn({ target }: KeyboardEvent, selector: string): boolean {
