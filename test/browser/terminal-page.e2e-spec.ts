@@ -675,6 +675,33 @@ describe("the terminal's page", () => {
       await page.getByText('This machine is not known here.').waitFor();
     });
 
+    it('keeps the later of two answers, though the earlier one comes after it', async () => {
+      await open(`#/machine/${STANDING}`);
+      await page.getByText('No reason in this shift yet.').waitFor();
+      let requests = 0;
+      let letThrough!: () => void;
+      const held = new Promise<void>((resolve) => (letThrough = resolve));
+      await page.route('**/api/machines/*', async (route) => {
+        const response = await route.fetch();
+        if (++requests === 1) await held;
+        await route.fulfill({ response });
+      });
+      terminal.changeTiles({ ...terminal.tileOf(STANDING), workingOrders: ['4500012345'] });
+      await eventually('it is asked for', () => requests === 1);
+      const period = { startTime: NOW - 7200, endTime: NOW - 6600 };
+      terminal.takeEntry({ entryId: 'e-1', machineId: STANDING, reasonId: '13', ...period });
+      const given = page.locator('.given', { hasText: 'Set-up' });
+      await given.waitFor();
+      const late = page.waitForEvent('requestfinished', (request) =>
+        request.url().includes('/api/machines/'),
+      );
+      letThrough();
+      await late;
+      // drawn by then
+      await layoutShift(page);
+      expect(await given.count()).toBe(1);
+    });
+
     it('is loaded again after a failed request', async () => {
       let failures = 0;
       terminal.fails = (path) => path.startsWith('/api/machines/') && ++failures > 0;

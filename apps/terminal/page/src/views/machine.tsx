@@ -124,11 +124,16 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     let timer = 0;
     let lastAtMs = 0;
     let hasFailed = false;
+    let asked = 0;
+    let answered = 0;
     const load = async (): Promise<void> => {
       timer = 0;
       lastAtMs = nowMs();
+      const request = ++asked;
       const answer = await readMachine(machineId);
-      if (isUnmounted) return;
+      // an earlier request may be answered later, over another connection
+      if (isUnmounted || request < answered) return;
+      answered = request;
       hasFailed = !answer.ok && answer.kind !== 'refused';
       if (answer.ok) setView(answer.value);
       else if (answer.kind === 'refused') setView(null);
