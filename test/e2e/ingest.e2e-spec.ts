@@ -291,6 +291,14 @@ describe('ingest', () => {
     // no event of that batch was written: its id is free
     const again = { ...EVENT, ...reused };
     expect((await ingest.post('/events', [again, again], batched)).status).toBe(202);
+    // nor of one with an id that was written before
+    const mixed = ['r-6', 'r-4'].map((id) => ({ ...EVENT, id, type, data: LIST }));
+    expect(await (await ingest.post('/events', mixed, batched)).json()).toMatchObject({
+      code: 'id-reused',
+      message: expect.stringMatching(/^event 1: another body was sent/) as string,
+    });
+    const free = { ...EVENT, id: 'r-6', type, data: reused.data };
+    expect((await ingest.post('/events', [free], batched)).status).toBe(202);
   });
 
   it('previews how the bridge would read a document, and writes nothing', async () => {

@@ -100,7 +100,7 @@ export class IntakeController {
       const { key } = valueOrThrow(await this.reader.readMessage(message), where);
       submissions.push({ ...submissionOf(message, key, sender), where });
     }
-    assertOneBodyPerId(submissions);
+    this.assertOneBodyPerId(submissions);
     const written = await Promise.all(
       submissions.map(async ({ id, submission, where }) => {
         const { place, isRepeated } = await this.writer
@@ -111,6 +111,35 @@ export class IntakeController {
     );
     void reply.status(written.every(({ isRepeated }) => isRepeated) ? 200 : 202);
     return written.map(({ answer }) => answer);
+  }
+
+  /**
+   * Checks a batch before any of it is written: an event whose id has another body, in the batch or written before,
+   * never could be.
+   *
+   * @throws ApiError 422
+   */
+  private assertOneBodyPerId(
+    submissions: readonly { submission: Submission; where: string }[],
+  ): void {
+    if (submissions.length < 2) return;
+    const bodies = new Map<string, Submission>();
+    for (const { submission, where } of submissions) {
+      const { id, topic, compact } = submission;
+      if (id === undefined) continue;
+      const name = JSON.stringify(id);
+      const { topic: firstTopic = topic, compact: first = compact } = bodies.get(name) ?? {};
+      if (topic !== firstTopic || !compact.equals(first)) {
+        const message = 'another body is in this batch with the same id';
+        throw new ApiError(422, 'id-reused', where + message);
+      }
+      bodies.set(name, submission);
+      try {
+        this.writer.assertNotReused(submission);
+      } catch (error) {
+        throwWithEvent(where)(error);
+      }
+    }
   }
 
   private async preview(message: Message, where: string): Promise<unknown> {
@@ -176,24 +205,6 @@ function assertSingleIds({ raw }: AdmittedRequest): void {
   const repeated = names.find((name, at) => NAMING.test(name) && names.indexOf(name) !== at);
   if (repeated === undefined) return;
   throw new ApiError(400, 'invalid-message', `the header ${repeated} is there twice`);
-}
-
-/** Checks a batch before any of it is written: the other body could never be. @throws ApiError 422 */
-function assertOneBodyPerId(
-  submissions: readonly { submission: Submission; where: string }[],
-): void {
-  const bodies = new Map<string, Submission>();
-  for (const { submission, where } of submissions) {
-    const { id, topic, compact } = submission;
-    if (id === undefined) continue;
-    const name = JSON.stringify(id);
-    const { topic: firstTopic = topic, compact: first = compact } = bodies.get(name) ?? {};
-    if (topic !== firstTopic || !compact.equals(first)) {
-      const message = 'another body is in this batch with the same id';
-      throw new ApiError(422, 'id-reused', where + message);
-    }
-    bodies.set(name, submission);
-  }
 }
 
 /** Adds to an error the event of a batch that it concerns. */

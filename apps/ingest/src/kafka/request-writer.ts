@@ -151,6 +151,13 @@ export class RequestWriter implements OnApplicationShutdown {
     }
   }
 
+  /** Compares with the record of an id that is known. @throws ApiError 422 if the id was used for another body */
+  assertNotReused(submission: Submission): void {
+    const { id } = submission;
+    const receipt = id && this.log.receiptOf(keyOf(id));
+    if (receipt !== undefined) assertSameBody(receipt, submission);
+  }
+
   /**
    * Resolves once Kafka has stored the record.
    *
@@ -167,9 +174,9 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   private async awaitReceipt(submission: Submission): Promise<Submitted> {
-    const { id, topic, value, compact, answerWithinMs } = submission;
+    const { id, topic, compact, answerWithinMs } = submission;
     const digest = hashOf(topic, compact);
-    const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
+    const key = id === undefined ? hashOf(randomUUID()) : keyOf(id);
     const before = this.log.receiptOf(key) ?? this.pendingReceipts.get(key);
     const lateError = (): ApiError => this.late(key);
     const written =
@@ -180,12 +187,7 @@ export class RequestWriter implements OnApplicationShutdown {
             isRepeated: true,
           };
     const { receipt, isRepeated } = written;
-    // Earlier builds hashed the value.
-    if (receipt.digest !== digest && receipt.digest !== hashOf(topic, value)) {
-      const message =
-        'another body was sent with this id before: a new record needs an id of its own';
-      throw new ApiError(422, 'id-reused', message);
-    }
+    assertSameBody(receipt, submission);
     this.counts[isRepeated ? 'repeated' : 'written'] += 1;
     return {
       place: { topic: receipt.topic, partition: receipt.partition, offset: receipt.offset },
@@ -346,6 +348,18 @@ export class RequestWriter implements OnApplicationShutdown {
 interface Written {
   receipt: Receipt;
   isRepeated: boolean;
+}
+
+function keyOf({ scope, value }: NonNullable<Submission['id']>): string {
+  return hashOf(scope, value);
+}
+
+/** @throws ApiError 422 */
+function assertSameBody({ digest }: Receipt, { topic, value, compact }: Submission): void {
+  // Earlier builds hashed the value.
+  if (digest === hashOf(topic, compact) || digest === hashOf(topic, value)) return;
+  const message = 'another body was sent with this id before: a new record needs an id of its own';
+  throw new ApiError(422, 'id-reused', message);
 }
 
 /** Hash of texts and bytes, each preceded by its length, so that different lists have different input. */
