@@ -75,6 +75,7 @@ export async function createSandbox(
   app.get(ServiceGate).install(instance);
   dateAnswers(instance, world);
   refuseOtherMethods(instance);
+  refuseDeepBodies(instance);
   serveOpenApi(app);
   return app;
 }
@@ -105,6 +106,23 @@ function refuseOtherMethods(instance: FastifyInstance): void {
     const message = `${request.method} is not a method of this operation`;
     reply.code(405).header('allow', methods.join(', ')).send(errorBody(405, message));
   });
+}
+
+/** Answers 400 to a body that would overflow the stack when it is validated, or written out with the log of calls. */
+function refuseDeepBodies(instance: FastifyInstance): void {
+  instance.addHook('preValidation', (request, reply, done) => {
+    if (!isDeeperThan(request.body, MAX_DEPTH)) {
+      done();
+      return;
+    }
+    const message = `the body is nested deeper than ${MAX_DEPTH} levels`;
+    reply.code(400).send(errorBody(400, message));
+  });
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
 
 function buildPlant(settings: LoadedSettings): Plant {
@@ -142,5 +160,7 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
 
 /** 1 MiB; a larger body is answered with 413. */
 const BODY_LIMIT = 1024 * 1024;
+/** Levels of arrays and objects in a body. */
+const MAX_DEPTH = 64;
 /** A bridge opens 161, or this many with `MACHINE_CLOUD_MAX_CONCURRENCY` of some 790. Further ones are closed. */
 const MAX_CONNECTIONS = 2000;

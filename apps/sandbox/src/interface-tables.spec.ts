@@ -305,6 +305,25 @@ describe('the Machine Data Service, as its interface describes it', () => {
       });
     });
 
+    it.each([
+      ['PUT', 'workOrderList', 'machines'],
+      ['POST', 'machineClassification', 'note'],
+    ])(
+      'answers 400 to a body of %s %s nested deeper than 64 levels',
+      async (method, path, name) => {
+        const nested = (levels: number) => {
+          const value = '['.repeat(levels - 1) + ']'.repeat(levels - 1);
+          return sandbox.service(method, path, { body: `{"${name}":${value}}` });
+        };
+        expect((await nested(64)).status).toBe(422);
+        for (const levels of [65, 5000, 500_000]) {
+          expect(await nested(levels)).toMatchObject({ status: 400, json: { statusCode: 400 } });
+        }
+        // the log has none of them
+        expect((await sandbox.control('GET', 'calls')).status).toBe(200);
+      },
+    );
+
     it('answers 413 to a body above 1 MiB and 415 to one that is not JSON by its type', async () => {
       const body = JSON.stringify({ machines: 'x'.repeat(1024 * 1024) });
       expect(await statusOf('PUT', 'workOrderList', { body })).toBe(413);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { IsIn, IsOptional, IsString, Min } from 'class-validator';
 import { type Operation, OPERATION_NAMES } from '../service/operations.js';
+import { QueryInteger } from './control-controller.decorator.js';
 
 /** One call of the service, successful or not. */
 export interface Call {
@@ -31,9 +31,9 @@ export class CallFilter {
   @IsOptional() @IsIn(OPERATION_NAMES) operation?: string;
   @IsOptional() @IsString() machineId?: string;
   /** Only calls with a higher sequence number. */
-  @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;
+  @QueryInteger() @Min(0) since?: number;
   /** Maximum number of calls, the earliest first. */
-  @IsOptional() @Type(() => Number) @IsInt() @Min(1) limit?: number;
+  @QueryInteger() @Min(1) limit?: number;
 }
 
 export interface CallExtent {

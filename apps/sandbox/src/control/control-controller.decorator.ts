@@ -7,7 +7,8 @@ import {
   type ValidationPipeOptions,
 } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { ValidationError } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { IsInt, IsOptional, type ValidationError } from 'class-validator';
 import { validationProblems } from '../http/validation-problems.js';
 
 /** Names every invalid or unknown field: a fault with a mistyped field must not be accepted. */
@@ -31,5 +32,16 @@ export function ControlController(path: string): ClassDecorator {
     ApiExcludeController(),
     Controller(`sandbox/${path}`),
     UsePipes(new ValidationPipe(CONTROL_VALIDATION)),
+  );
+}
+
+/** An optional whole number in a query, in decimal digits: `Number` would also read `0x10`, `1e2` and an empty text. */
+export function QueryInteger(): PropertyDecorator {
+  return applyDecorators(
+    IsOptional(),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value,
+    ),
+    IsInt(),
   );
 }

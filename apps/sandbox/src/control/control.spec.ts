@@ -403,6 +403,11 @@ describe('an invalid request to the control API', () => {
     ['GET', 'machines/M-001/timeline?from=2&to=1', undefined, { statusCode: 400 }],
     ['GET', 'machines/M-001/timeline?from=0&to=5000000', undefined, { statusCode: 400 }],
     ['GET', 'machines/M-001/timeline?from=x', undefined, { statusCode: 400 }],
+    ['GET', 'machines/M-001/timeline?from=0x10', undefined, refusal('from must be an integer')],
+    ['GET', 'calls?since=0x10', undefined, refusal('since must be an integer')],
+    ['GET', 'calls?since=', undefined, refusal('since must be an integer')],
+    ['GET', 'calls?since=-1', undefined, refusal('since must not be less')],
+    ['GET', 'calls?limit=1e2', undefined, refusal('limit must be an integer')],
     ['GET', 'machines/M-999', undefined, { statusCode: 404 }],
     ['GET', 'machines/M-999/timeline', undefined, { statusCode: 404 }],
   ])('%s %s with %j is refused', async (method, path, body, answer) => {

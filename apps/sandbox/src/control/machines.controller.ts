@@ -1,5 +1,4 @@
 import { BadRequestException, Body, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
 import { Clock } from '#libs/clock';
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
@@ -14,7 +13,7 @@ import {
 } from '../service/classifications.js';
 import { MachineLookup } from '../service/machine-lookup.js';
 import { WorkOrderLists } from '../service/work-order-lists.js';
-import { ControlController } from './control-controller.decorator.js';
+import { ControlController, QueryInteger } from './control-controller.decorator.js';
 
 const LONGEST_SECONDS = 31 * 24 * 3600;
 const DEFAULT_SECONDS = 24 * 3600;
@@ -39,8 +38,8 @@ class ForceStateRequest {
 
 /** Epoch seconds; default the last 24 hours. */
 class TimelineQuery {
-  @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
-  @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
+  @QueryInteger() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
+  @QueryInteger() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
 }
 
 /** A machine, its visible state, and its work order list; times in epoch seconds. */
