@@ -1,14 +1,18 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { acceptEmptyJson, createHttpApp, DATA_HEADERS } from './http-app.js';
 
+let reads = 0;
+
 @Controller()
 class Echo {
   @Get(':id')
   read(@Param('id') id: string): unknown {
+    reads += 1;
     return { id };
   }
 
@@ -73,6 +77,32 @@ describe("a program's HTTP server", () => {
     const sent = httpRequest(url, { method: 'POST', headers }).end('{}');
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect([answer.statusCode, await text(answer)]).toEqual([200, '{"body":{}}']);
+  });
+
+  it('closes a connection with more than 16 unanswered requests, and handles none of those behind', async () => {
+    const request = 'GET /pipelined HTTP/1.1\r\nhost: localhost\r\n\r\n';
+    const answersTo = async (count: number): Promise<number> => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.end(request.repeat(count));
+      const received = await text(socket).catch(() => '');
+      return received.split('HTTP/1.1 200').length - 1;
+    };
+    expect(await answersTo(16)).toBe(16);
+    const before = reads;
+    expect(await answersTo(1000)).toBeLessThanOrEqual(16);
+    expect(reads - before).toBeLessThanOrEqual(16);
+    expect((await fetch(`${url}/after`)).status).toBe(200);
+  });
+
+  it('answers any number of requests on one connection, one after the other', async () => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    for (let count = 0; count < 50; count += 1) {
+      socket.write('GET /next HTTP/1.1\r\nhost: localhost\r\n\r\n');
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1.1 200/);
+    }
+    socket.destroy();
   });
 
   it('serves a machine with a long id', async () => {

@@ -1,3 +1,5 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -16,6 +18,13 @@ const SERVER_CHECKS = {
   handshakeTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: 1_000,
 } as const;
+
+/**
+ * Requests of one connection that may wait for their answers; clients send the next one after an answer. Node handles
+ * all that have arrived, and keeps the answers while their client does not read: 64 KiB of `GET /metrics` took 100 MB,
+ * and health did not answer for four seconds.
+ */
+const MAX_PIPELINED = 16;
 
 /** Headers of answers that are current data, not pages. */
 export const DATA_HEADERS = {
@@ -63,11 +72,29 @@ export async function createHttpApp(
   server.maxConnections = maxConnections;
   // Node would answer 417 without a body to `Expect: x`, which a server may ignore (RFC 9110, 10.1.1)
   server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange));
-  instance.addHook('onRequest', (_, reply, done) => {
+  const isCutOff = cutOffPipelines(server);
+  instance.addHook('onRequest', ({ raw }, reply, done) => {
+    // without `done` nothing handles the rest of what has arrived
+    if (isCutOff(raw.socket)) return;
     void reply.headers(headers);
     done();
   });
   return app;
+}
+
+/** Destroys connections with too many unanswered requests; returns whether it has destroyed one. */
+function cutOffPipelines(server: Pick<Server, 'prependListener'>): (socket: Socket) => boolean {
+  const unanswered = new WeakMap<Socket, number>();
+  const cutOff = new WeakSet<Socket>();
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, count);
+    response.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 0) - 1));
+    if (count <= MAX_PIPELINED) return;
+    cutOff.add(socket);
+    socket.destroy();
+  });
+  return (socket) => cutOff.has(socket);
 }
 
 /** Accepts an empty JSON body as none: libraries send the content type with every request. */
