@@ -8,6 +8,7 @@ export * from './json.js';
 export * from './machine-records.js';
 export {
   describeAhead,
+  FIRST_IMPLAUSIBLE_SECOND,
   isIdentifier,
   MAX_LIST_LENGTH,
   readEpochSeconds,
