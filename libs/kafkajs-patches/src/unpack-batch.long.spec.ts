@@ -179,6 +179,15 @@ describe('the unpacking of a batch', () => {
     await expect(unpacked(5, Buffer.from('x'))).rejects.toMatchObject({ code: 'invalid-message' });
   });
 
+  it('starts no thread for gzip of up to a mebibyte', async () => {
+    const ofBytes = (bytes: number): Promise<Buffer> => CODECS[0]![2](Buffer.alloc(bytes));
+    await batchUnpacker['endThread']();
+    expect(await unpacked(GZIP, await ofBytes(1_048_576))).toHaveLength(1_048_576);
+    expect(batchUnpacker['thread']).toBeUndefined();
+    expect(await unpacked(GZIP, await ofBytes(1_048_577))).toHaveLength(1_048_577);
+    expect(batchUnpacker['thread']).toBeDefined();
+  });
+
   it('reads linked lz4 blocks', async () => {
     // "abcdefgh", then a block that repeats eight bytes from eight back and ends with "!"
     const literal = Buffer.from('80' + Buffer.from('abcdefgh').toString('hex'), 'hex');
@@ -242,6 +251,6 @@ describe('the unpacking of a batch', () => {
     });
     await expect(taken).rejects.toThrow('not wanted');
     expect(pieces).toBe(1);
-    expect(await unpacked(GZIP, await CODECS[0]![2](Buffer.from('next')))).toHaveLength(4);
+    expect(await unpacked(ZSTD, await new Encoder(3).encode(Buffer.from('next')))).toHaveLength(4);
   });
 });
