@@ -185,8 +185,16 @@ function readText(element: OpenElement, json: JsonObject, hasContent: boolean): 
   else if (hasContent) element.notText = 'an object';
 }
 
+/** A cache, bounded against hostile documents: the same few keys occur again and again. */
+const elementNames = new Map<string, string>();
+const MOST_ELEMENT_NAMES = 1000;
+
 function nameOf(key: string): string {
-  return elementName(NAMES.get(key.toLowerCase()) ?? key);
+  const known = elementNames.get(key);
+  if (known !== undefined) return known;
+  const name = elementName(NAMES.get(key.toLowerCase()) ?? key);
+  if (elementNames.size < MOST_ELEMENT_NAMES && key.length < 100) elementNames.set(key, name);
+  return name;
 }
 
 const NO_ATTRIBUTES: Readonly<Record<string, string>> = {};

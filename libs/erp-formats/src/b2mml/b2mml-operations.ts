@@ -180,6 +180,7 @@ function placesOf(work: DocumentElement): Place[] {
 }
 
 function distinctPlaces(places: Place[]): Place[] {
+  if (places.length === 1) return places;
   const keyOf = ({ workCentre, plant }: Place) => JSON.stringify([workCentre, plant]);
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
