@@ -43,7 +43,7 @@ describe('the topics the bridge needs', () => {
   const widthOf = (name: string): Promise<number> => partitionCount(kafka, `${prefix}${name}`);
 
   it('are created as specified, and left unchanged once they exist', async () => {
-    const limits = { maxMessageBytes: 100_000, segmentMs: 600_000 };
+    const limits = { maxMessageBytes: 100_000, maxCompactionLagMs: 3_600_000 };
     await ensure(2, { ...topic('state', 'lists'), ...limits }, topic('lists'));
     await ensure(5, topic('state', 'lists'), topic('lists'));
     expect(await widthOf('lists')).toBe(2);
@@ -51,7 +51,7 @@ describe('the topics the bridge needs', () => {
     expect(await configOf(kafka, `${prefix}state`)).toMatchObject({
       'cleanup.policy': 'compact',
       'max.message.bytes': '100000',
-      'segment.ms': '600000',
+      'max.compaction.lag.ms': '3600000',
     });
   });
 

@@ -95,7 +95,8 @@ const METHODS = ['GET', 'POST', 'PUT'];
 function refuseOtherMethods(instance: FastifyInstance): void {
   instance.addHook('onRequest', (request, reply, done) => {
     const [url = ''] = request.url.split('?', 1);
-    const isOfService = request.is404 && url.startsWith('/api/v1/');
+    // `hasRoute` takes a pattern
+    const isOfService = request.is404 && /^\/api\/v1\/[^:*]+$/.test(url);
     const methods = isOfService
       ? METHODS.filter((method) => instance.hasRoute({ url, method }))
       : [];

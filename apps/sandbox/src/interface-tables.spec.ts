@@ -336,6 +336,13 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
     });
 
+    it.each([':x(', '*'])(
+      'answers 404 to the path %s, and takes it for no pattern',
+      async (path) => {
+        expect((await sandbox.service('DELETE', path)).status).toBe(404);
+      },
+    );
+
     it('answers 400 in the same shape to a URL that cannot be decoded', async () => {
       const { status, json } = await sandbox.service('GET', '%');
       expect(status).toBe(400);

@@ -8,6 +8,6 @@ describe('the topics that the bridge creates', () => {
       ({ cleanupPolicy }) => cleanupPolicy === 'compact',
     );
     expect(compacted.map(({ name }) => name)).toContain('plant-machine.states.v1');
-    for (const topic of compacted) expect(topic).toMatchObject({ segmentMs: 600_000 });
+    for (const topic of compacted) expect(topic).toMatchObject({ maxCompactionLagMs: 3_600_000 });
   });
 });

@@ -105,9 +105,10 @@ const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
 /**
  * Kafka compacts closed segments only, by default after a week or 1 GiB. Until then each start and each rebalance reads
- * every version of a state: for 330 machines that change every five minutes, 110 MB a day.
+ * every version of a state: for 330 machines that change every five minutes, 110 MB a day. A short `segment.ms` alone
+ * would leave a segment for each record of a topic that is seldom written.
  */
-const STATE_SEGMENT_MS = 600_000;
+const COMPACTED_WITHIN_MS = 3_600_000;
 
 /** The configuration that the bridge wants a topic to have; names include the prefix. */
 export interface BridgeTopic {
@@ -120,8 +121,8 @@ export interface BridgeTopic {
   /** Whether bridges commit offsets of the topic; true for every input, also where its flow is switched off. */
   isConsumed: boolean;
   maxMessageBytes?: number;
-  /** Age at which a segment of the log is closed: Kafka compacts closed segments only. */
-  segmentMs?: number;
+  /** Milliseconds after which a record that has a successor may no longer be read. */
+  maxCompactionLagMs?: number;
   asWideAs?: string[];
   createdAsWideAs?: string[];
 }
@@ -144,7 +145,10 @@ const OUTPUTS: Record<Flow, readonly string[]> = {
 };
 
 /** An internal topic, without the prefix. One without a `flow` belongs to all flows. */
-interface OwnTopic extends Pick<BridgeTopic, 'name' | 'purpose' | 'cleanupPolicy' | 'segmentMs'> {
+interface OwnTopic extends Pick<
+  BridgeTopic,
+  'name' | 'purpose' | 'cleanupPolicy' | 'maxCompactionLagMs'
+> {
   flow?: Flow;
   asWideAs?: readonly string[];
   createdAsWideAs?: readonly string[];
@@ -166,7 +170,13 @@ function state(
   purpose: string,
   more: Omit<OwnTopic, 'name' | 'purpose' | 'cleanupPolicy'> = {},
 ): OwnTopic {
-  return { name, purpose, cleanupPolicy: 'compact', segmentMs: STATE_SEGMENT_MS, ...more };
+  return {
+    name,
+    purpose,
+    cleanupPolicy: 'compact',
+    maxCompactionLagMs: COMPACTED_WITHIN_MS,
+    ...more,
+  };
 }
 
 const { orderRequests, relayedOrders, assignmentChanges, orderRefusals } = WORK_ORDER_QUEUES;
@@ -227,14 +237,21 @@ export function bridgeTopics({
         ...{ isNeeded: needed.has(name), isConsumed: direction === 'in' },
         ...(name.endsWith(DEAD_LETTER_SUFFIX) && large),
         // read from the beginning by every subscriber
-        ...(cleanupPolicy === 'compact' && { segmentMs: STATE_SEGMENT_MS }),
+        ...(cleanupPolicy === 'compact' && { maxCompactionLagMs: COMPACTED_WITHIN_MS }),
       }),
     ),
     ...OWN_TOPICS.filter(({ flow }) => flow === undefined || flows.has(flow)).map(
-      ({ name, purpose, cleanupPolicy, segmentMs, asWideAs, createdAsWideAs }): BridgeTopic => ({
+      ({
+        name,
+        purpose,
+        cleanupPolicy,
+        maxCompactionLagMs,
+        asWideAs,
+        createdAsWideAs,
+      }): BridgeTopic => ({
         ...{ name: full(name), purpose, direction: 'internal', cleanupPolicy, ...large },
         ...{ isNeeded: true, isConsumed: consumed.has(name) },
-        ...(segmentMs !== undefined && { segmentMs }),
+        ...(maxCompactionLagMs !== undefined && { maxCompactionLagMs }),
         ...(asWideAs && { asWideAs: asWideAs.map(full) }),
         ...(createdAsWideAs && { createdAsWideAs: createdAsWideAs.map(full) }),
       }),

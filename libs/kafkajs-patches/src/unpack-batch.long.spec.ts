@@ -188,6 +188,14 @@ describe('the unpacking of a batch', () => {
     expect(batchUnpacker['thread']).toBeDefined();
   });
 
+  it('leaves the event loop free while it unpacks small gzip', async () => {
+    const packed = await CODECS[0]![2](Buffer.alloc(1_048_576));
+    const turn = new Promise((resolve) => setImmediate(resolve, 'turn'));
+    const unpacking = unpacked(GZIP, packed).then(() => 'unpacked');
+    expect(await Promise.race([unpacking, turn])).toBe('turn');
+    await unpacking;
+  });
+
   it('reads linked lz4 blocks', async () => {
     // "abcdefgh", then a block that repeats eight bytes from eight back and ends with "!"
     const literal = Buffer.from('80' + Buffer.from('abcdefgh').toString('hex'), 'hex');

@@ -43,8 +43,8 @@ const gunzipInPool = promisify(gunzip);
  * heartbeats and answers would wait. The limit of unpacked bytes applies to all codecs: a few kilobytes of any may
  * unpack to gigabytes.
  *
- * Gzip of up to a mebibyte is unpacked in Node's pool of threads instead, and so are all batches of the bridge's own
- * states: with a thread, a start with 1,000 machines took 0.26 s more CPU on Node 20, and 19 MB.
+ * Gzip of up to a mebibyte is unpacked in Node's pool of threads instead, and so are nearly all batches of the bridge's
+ * own states: with a thread, a start with 1,000 machines took 0.26 s more CPU on Node 20, and 19 MB.
  */
 class BatchUnpacker {
   /** Limit of unpacked bytes of a batch. */

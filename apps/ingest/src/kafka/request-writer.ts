@@ -151,7 +151,11 @@ export class RequestWriter implements OnApplicationShutdown {
     }
   }
 
-  /** Compares with the record of an id that is known. @throws ApiError 422 if the id was used for another body */
+  /**
+   * Compares with the record of the id; one that is being written is compared by `submitRequest`.
+   *
+   * @throws ApiError 422 if the id was used for another body
+   */
   assertNotReused(submission: Submission): void {
     const { id } = submission;
     const receipt = id && this.log.receiptOf(keyOf(id));

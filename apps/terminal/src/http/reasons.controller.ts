@@ -9,7 +9,7 @@ import { StationAccess } from '../access/station-access.js';
 import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { ID_REUSED, type Kind, type Sender, EntryWriter } from '../kafka/entry-writer.js';
-import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry, runsAgainAt } from '../plant/index.js';
+import { idOfEnd, knownEndOf, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 import { FactoryId } from '../platform/factory-id.decorator.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
@@ -122,8 +122,9 @@ export class ReasonsController {
     const refusal = refuseEntry(entry, machine, periods, now, rememberedFrom);
     if (refusal !== undefined) return { ok: false, ...refusal };
     // open-ended, it would apply to the time since its stop, and replace the reasons given for that
-    const knownEnd = entry.endTime ?? runsAgainAt(periods, entry.startTime) ?? null;
-    return { ok: true, source: await this.writer.writeEntry(entry, sender, knownEnd) };
+    const knownEnd = machine && knownEndOf(machine, periods, entry.startTime, sender.madeAt);
+    const endTime = entry.endTime ?? knownEnd ?? null;
+    return { ok: true, source: await this.writer.writeEntry(entry, sender, endTime) };
   }
 
   private async sendNote(note: NewNote, sender: Sender): Promise<Result> {

@@ -8,7 +8,7 @@ export {
   type FollowUp,
   handOverOf,
   idOfEnd,
+  knownEndOf,
   type Machine,
-  runsAgainAt,
 } from './machine.js';
 export { Plant, sourceOf, STATION_SOURCE } from './plant.js';

@@ -14,6 +14,7 @@ import {
   type Evaluation,
   handOverOf,
   idOfEnd,
+  knownEndOf,
   Machine,
 } from './machine.js';
 import { refuseEntry } from './entries.js';
@@ -295,6 +296,16 @@ describe('an open-ended reason when the service revises its stop', () => {
     correct(one, 10, ['IDLE', 4], { known: 50 });
     correct(one, 40, ['OPERATING', 7], { previous: ['IDLE', 4], known: 50 });
     expect(due(one)).toEqual(['22 11']);
+  });
+
+  it('has that end, if it was given before and comes late, and otherwise the next run', () => {
+    const one = correct(machine(stopped), 10, RAN);
+    for (const [index, each] of life('IDLE 30, OPERATING 40').entries()) {
+      change(one, each, index === 0 ? RAN : ['IDLE', 30]);
+    }
+    const { periods } = evaluate(one);
+    expect(knownEndOf(one, periods, at(10), at(12))).toBe(at(11));
+    expect(knownEndOf(one, periods, at(30), at(32))).toBe(at(40));
   });
 
   it('continues if its stop began later, until the machine runs', () => {

@@ -234,7 +234,7 @@ export interface FollowUp {
  * earlier stop has ended at the service is sent again.
  */
 export function dueFollowUps(
-  { timeline }: Machine,
+  machine: Machine,
   { periods, classified }: Evaluation,
   now: number,
   isKnown: (entryId: string) => boolean,
@@ -243,9 +243,7 @@ export function dueFollowUps(
     .filter(({ entry }) => entry.station !== null && entry.endTime === null)
     .flatMap((span): FollowUp[] => {
       const { entry: open, cut } = span;
-      const endTime = timeline.wasRevisedAway(open.startTime, open.sentAt)
-        ? open.startTime + LEAST_SECONDS
-        : runsAgainAt(periods, open.startTime);
+      const endTime = knownEndOf(machine, periods, open.startTime, open.sentAt);
       if (endTime === undefined) {
         if (cut === undefined || cut.endTime <= now) return [];
         const isOfEarlierStop = (cut.by.endTime ?? Infinity) <= open.startTime;
@@ -260,9 +258,19 @@ export function dueFollowUps(
     .filter(({ entryId }) => !isKnown(entryId));
 }
 
-/** When the machine first ran after `time`, as far as known. It may have stopped again since. */
-export function runsAgainAt(periods: readonly Period[], time: number): number | undefined {
-  return periods.find(({ state, startTime }) => state === 'OPERATING' && startTime > time)
+/**
+ * The end of an open-ended reason, as far as known: when its machine first ran again, even if it has stopped since, or
+ * the earliest end, if the service has revised its stop away.
+ * @param madeAt when the reason was given
+ */
+export function knownEndOf(
+  { timeline }: Pick<Machine, 'timeline'>,
+  periods: readonly Period[],
+  startTime: number,
+  madeAt: number,
+): number | undefined {
+  if (timeline.wasRevisedAway(startTime, madeAt)) return startTime + LEAST_SECONDS;
+  return periods.find((period) => period.state === 'OPERATING' && period.startTime > startTime)
     ?.startTime;
 }
 

@@ -208,7 +208,7 @@ const CREATE_TOPIC_ADVICE = new Map([
   ['INVALID_PARTITIONS', 'the brokers do not take the number in KAFKA_TOPIC_PARTITIONS'],
   [
     'INVALID_CONFIG',
-    'the brokers do not take cleanup.policy, max.message.bytes or segment.ms as the bridge sets it: create them by hand',
+    'the brokers do not take cleanup.policy, max.message.bytes or max.compaction.lag.ms as the bridge sets it: create them by hand',
   ],
 ]);
 

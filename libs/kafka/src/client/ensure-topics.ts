@@ -15,8 +15,8 @@ export interface TopicSpecification {
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Bytes; larger than the broker's default if records carry more than the input did. */
   maxMessageBytes?: number;
-  /** Age at which a segment of the log is closed: only closed ones are compacted. */
-  segmentMs?: number;
+  /** Milliseconds after which Kafka closes and compacts a segment; by default only the size and a week count. */
+  maxCompactionLagMs?: number;
   /** Time for which records are kept; by default the brokers' setting. */
   retentionMs?: number;
   /** Partitions at creation; by default as many as other topics. */
@@ -108,7 +108,7 @@ export function createTopicConfig(topic: TopicSpecification, partitions: number)
   const config = {
     'cleanup.policy': topic.cleanupPolicy,
     'max.message.bytes': topic.maxMessageBytes,
-    'segment.ms': topic.segmentMs,
+    'max.compaction.lag.ms': topic.maxCompactionLagMs,
     'retention.ms': isKept ? -1 : topic.retentionMs,
     'retention.bytes': isKept ? -1 : undefined,
   };
