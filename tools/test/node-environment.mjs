@@ -1,5 +1,6 @@
 // Jest's Node environment, without leftovers of earlier test files in a worker, except for compiled code.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { rmSync } from 'node:fs';
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
@@ -71,6 +72,9 @@ vm.SourceTextModule = class extends vm.SourceTextModule {
 
 export default class NodeEnvironment extends TestEnvironment {
   async teardown() {
+    // after the hooks of the test file, which end the users of the files
+    for (const folder of this.global.temporaryFolders ?? [])
+      rmSync(folder, { recursive: true, force: true });
     await super.teardown();
     // a reference would keep all modules of the test file in memory
     for (const file of compiled.values()) file.importModuleDynamically = undefined;

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const folders: string[] = [];
-
-// runs after the hooks of the test file, which end the users of the files
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+/**
+ * Deleted by tools/test/node-environment.mjs: hooks do not run in a test file of which no test is chosen, whose folders
+ * are made all the same.
+ */
+const folders = ((globalThis as { temporaryFolders?: string[] }).temporaryFolders ??= []);
 
 /** A folder that is deleted after the test file. */
 export function temporaryFolder(): string {
