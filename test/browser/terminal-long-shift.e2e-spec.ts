@@ -105,7 +105,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.rowOf(NAME).first().waitFor();
     shown.terminal.setLink('restoring');
     shown.terminal.breakStreams();
-    await eventually('another stream', () => shown.terminal.streams === 2);
+    await eventually('another stream', () => shown.terminal.streams > 1);
     await shown.page.getByText('The server is starting').waitFor();
     await shown.rowOf(NAME).first().waitFor();
     for (const view of ['stops', 'wall']) {
@@ -137,7 +137,10 @@ describe("the terminal's page over a long shift", () => {
   it('stays live when a proxy cuts its stream now and then', async () => {
     await shown.openWithClock();
     await live().waitFor();
-    await shown.page.clock.runFor(11_000);
+    for (let times = 0; times < 2; times++) {
+      await shown.untilHeard();
+      await shown.page.clock.runFor(6_000);
+    }
     await shown.page.evaluate(() => {
       const place = document.querySelector('.connection')!;
       new MutationObserver(() => (document.title = 'It was not live')).observe(place, {
@@ -145,7 +148,7 @@ describe("the terminal's page over a long shift", () => {
       });
     });
     shown.terminal.breakStreams();
-    await eventually('another stream', () => shown.terminal.streams === 2);
+    await eventually('another stream', () => shown.terminal.streams > 1);
     await eventually('it is followed', () => shown.terminal.following === 1);
     expect(await shown.page.title()).not.toBe('It was not live');
     // the server is unreachable as well
@@ -197,6 +200,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.open();
     const other = await shown.page.context().newPage();
     await other.goto(shown.terminal.url);
+    await other.locator('.stop').first().waitFor();
     await shown.page.evaluate(() => {
       Storage.prototype.setItem = () => {
         throw new Error('there is no room');
@@ -233,6 +237,7 @@ describe("the terminal's page over a long shift", () => {
 
   it('names the operator registered since its stream began, though the factories change meanwhile', async () => {
     await shown.open();
+    await shown.rowOf(NAME).first().waitFor();
     await shown.registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
     const { plant } = shown.terminal;

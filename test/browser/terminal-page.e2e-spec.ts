@@ -250,6 +250,7 @@ describe("the terminal's page", () => {
 
     it('keeps its place while someone is about to tap, though newer stops arrive', async () => {
       const before = await page.locator('.stop').first().getAttribute('data-key');
+      await shown.stopClock();
       await page.locator('.stop').first().hover();
       const tile = terminal.tileOf('M-001');
       terminal.changeTiles({
@@ -264,6 +265,7 @@ describe("the terminal's page", () => {
           .locator('.stop')
           .first()
           .hover({ position: { x, y: 10 } });
+        await page.clock.runFor(100);
         return page.getByRole('button', { name: '1 more stop' }).isVisible();
       });
       expect(await page.locator('.stop').first().getAttribute('data-key')).toBe(before);
@@ -302,11 +304,13 @@ describe("the terminal's page", () => {
       ] as const) {
         await giveReason(name, code);
       }
-      await page.getByText(/2 not sent since 14:0\d/).waitFor();
+      await page.getByText(/2 not sent since 14:[01]\d/).waitFor();
       await page.reload();
-      await page.getByText(/2 not sent since 14:0\d/).waitFor();
+      await page.getByText(/2 not sent since 14:[01]\d/).waitFor();
       await expectText(rowOf(NAME), /Set-up.*Not sent yet/s);
-      await page.getByText(/^The server cannot be reached. It was last heard at 14:0\d/).waitFor();
+      await page
+        .getByText(/^The server cannot be reached. It was last heard at 14:[01]\d/)
+        .waitFor();
       await screenshot(page, 'tablet-offline');
       await terminal.listen();
       await page.getByText('Live').waitFor();
@@ -348,7 +352,7 @@ describe("the terminal's page", () => {
       // shown once it is stored
       await rowOf(NAME).locator('[data-status]').first().waitFor();
       await page.reload();
-      await page.getByText(/1 not sent since 14:0\d$/).waitFor();
+      await page.getByText(/1 not sent since 14:[01]\d$/).waitFor();
       terminal.setLink('up');
       await status(NAME, 'applied').waitFor();
     });
@@ -441,6 +445,7 @@ describe("the terminal's page", () => {
       await giveReason(NAME, '13');
       await shown.runUntil('a refused stream', 1_000, () => refused > 0);
       terminal.fails = () => false;
+      await shown.stopClock();
       const before = await page.evaluate(() => Date.now());
       // in steps: an outcome is shown for a minute
       await shown.runUntil('the outcome', 5_000, () => status(NAME, 'applied').isVisible());
@@ -609,12 +614,11 @@ describe("the terminal's page", () => {
       const period = { startTime: NOW - 7200, endTime: NOW - 6600 };
       const which = { entryId: 'e-1', machineId: STANDING, reasonId: '16' };
       terminal.takeEntry({ ...which, ...period, operator: 'B. Novak', sentAt: NOW - 6000 });
-      await page.getByRole('button', { name: 'Correct' }).click();
+      await page.locator('.given', { hasText: 'No material' }).getByText('Correct').click();
       await page.getByText('Replaces: No material').waitFor();
       await page.locator('.reason-button[data-code="13"]').first().click();
-      // in this plant the machine may have run for a part of that time
-      const armed = page.locator('.reason-button.armed').first();
-      if (await armed.isVisible()) await armed.click();
+      // the machine ran in that time
+      await page.locator('.reason-button.armed').first().click();
       await afterUndo();
       await eventually('the correction was sent', () => terminal.posts.flat()[0]);
       expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '13', ...period });
@@ -961,11 +965,11 @@ describe("the terminal's page", () => {
     const head = page.locator('h1');
     terminal.setLink('up', NOW - 240);
     await page.clock.runFor(11_000);
-    await expectText(head, /06:00–16:00.*as of 14:07 · known up to 14:03/);
+    await expectText(head, /06:00–16:00.*as of 14:0\d · known up to 14:03/);
     await terminal.close();
     await page.clock.runFor(30 * 60_000);
-    await page.locator('.clock', { hasText: '14:37' }).waitFor();
-    await expectText(head, /06:00–16:00.*as of 14:07/);
+    await page.locator('.clock', { hasText: /14:[34]\d/ }).waitFor();
+    await expectText(head, /06:00–16:00.*as of 14:0\d/);
     await page.getByRole('button', { name: 'Last shift' }).click();
     await expectCount(head, 0);
   });

@@ -1,7 +1,7 @@
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { eventually } from '../eventually.js';
 import { launchChromium, openPage } from './browser.js';
-import { fakePlant } from './fake-plant.js';
+import { fakePlant, NOW } from './fake-plant.js';
 import { FakeTerminal } from './fake-terminal.js';
 
 /** The terminal's page in Chromium with a fake server; each test begins with a new server and opens the page. */
@@ -11,6 +11,8 @@ export class PageUnderTest {
   private browser!: Browser;
   /** The complaints of each opened page. */
   private readonly complaints: (readonly string[])[] = [];
+  /** Requests without an answer. */
+  private readonly unanswered = new Set<Request>();
 
   /** Call it inside `describe`: it registers the hooks that start and end everything. */
   constructor() {
@@ -44,6 +46,12 @@ export class PageUnderTest {
     const { page, complaints } = await openPage(this.browser, url, options);
     this.page = page;
     this.complaints.push(complaints);
+    this.unanswered.clear();
+    page
+      .context()
+      .on('request', (request) => this.unanswered.add(request))
+      .on('response', (response) => this.unanswered.delete(response.request()))
+      .on('requestfailed', (request) => this.unanswered.delete(request));
   }
 
   rowOf(name: string): Locator {
@@ -108,8 +116,8 @@ export class PageUnderTest {
   }
 
   /**
-   * Lets the page's clock run in steps until a condition is true, and waits each time until entries being sent are
-   * answered: otherwise the page would give them up, by a clock that is ahead of the answer.
+   * Lets the page's clock run in steps until a condition is true, and waits each time until requests are answered:
+   * otherwise the page would give them up, by a clock that is ahead of the answer.
    */
   async runUntil(
     what: string,
@@ -117,9 +125,23 @@ export class PageUnderTest {
     check: () => Promise<boolean> | boolean,
   ): Promise<void> {
     await eventually(what, async () => {
-      if ((await this.page.locator('[data-status=sending]').count()) > 0) return false;
+      if (this.unanswered.size > 0) return false;
       await this.page.clock.runFor(stepMs);
       return check();
+    });
+  }
+
+  /**
+   * Sends an event, and waits until the page has applied it: by a clock that is ahead of it, the stream would be silent,
+   * and the page would connect again.
+   */
+  async untilHeard(): Promise<void> {
+    // the page notes the time
+    await this.page.evaluate("localStorage.removeItem('terminal.heardUntil')");
+    this.terminal.setLink('up', NOW);
+    await eventually('the page has heard it', async () => {
+      await this.page.clock.runFor(20);
+      return this.page.evaluate("localStorage.getItem('terminal.heardUntil')");
     });
   }
 }
