@@ -249,6 +249,7 @@ describe('flows of two processes that are paused by hand', () => {
         return (
           flows[0]?.waiting === MACHINES &&
           flows[0].lag === MACHINES &&
+          flows[0].oldestWaitingSeconds > 0 &&
           flows.every(
             ({ processes, state }) =>
               processes.length === 2 && processes.every((share) => share.state === state),
@@ -264,7 +265,6 @@ describe('flows of two processes that are paused by hand', () => {
     ]);
     const [lists, , states] = seen;
     expect(lists?.lastError).toBeNull();
-    expect(lists?.oldestWaitingSeconds).toBeGreaterThan(0);
     expect(states?.lag).toBeNull();
     const partitionsOf = (flow: Flow | undefined, topic: string): number[] =>
       (flow?.processes ?? []).flatMap(({ partitions }) => partitions[topic] ?? []).sort();
