@@ -249,27 +249,33 @@ describe("the terminal's page over a long shift", () => {
     expect(await shown.page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
   });
 
-  it('names the operator registered again after the shift, though the factories change meanwhile', async () => {
-    const { terminal } = shown;
-    const named = () => shown.page.getByRole('button', { name: 'E-4711' });
-    terminal.plant.session.operator = 'E-4711';
-    await shown.open();
-    await named().waitFor();
-    await shown.page.reload();
-    await shown.rowOf(NAME).first().waitFor();
-    const [shift] = terminal.plant.session.shifts;
-    const shifts = [{ ...shift!, startTime: shift!.startTime + 60 }];
-    terminal.plant.session = { ...terminal.plant.session, shifts, operator: null };
-    terminal.sendSession();
-    await shown.registerAs('E-4711');
-    await named().waitFor();
-    const west = { factoryId: 'F-3', factoryName: 'Plant West' };
-    const factories = [...terminal.plant.session.factories, west];
-    terminal.plant.session = { ...terminal.plant.session, factories, operator: null };
-    terminal.sendSession();
-    await shown.page.getByRole('option', { name: 'Plant West' }).waitFor({ state: 'attached' });
-    expect(await named().count()).toBe(1);
-  });
+  it.each(['after', 'before'])(
+    'names the operator registered again %s the stream reports a new shift, though the factories change meanwhile',
+    async (when) => {
+      const { terminal } = shown;
+      const named = () => shown.page.getByRole('button', { name: 'E-4711' });
+      terminal.plant.session.operator = 'E-4711';
+      await shown.open();
+      await named().waitFor();
+      await shown.page.reload();
+      await shown.rowOf(NAME).first().waitFor();
+      const [shift] = terminal.plant.session.shifts;
+      const shifts = [{ ...shift!, startTime: shift!.startTime + 60 }];
+      terminal.plant.session = { ...terminal.plant.session, shifts, operator: null };
+      if (when === 'after') {
+        terminal.sendSession();
+        await shown.page.getByRole('button', { name: 'Nobody registered' }).waitFor();
+      }
+      await shown.registerAs('E-4711');
+      await shown.page.getByText('E-4711 is registered.').waitFor();
+      const west = { factoryId: 'F-3', factoryName: 'Plant West' };
+      const factories = [...terminal.plant.session.factories, west];
+      terminal.plant.session = { ...terminal.plant.session, factories, operator: null };
+      terminal.sendSession();
+      await shown.page.getByRole('option', { name: 'Plant West' }).waitFor({ state: 'attached' });
+      expect(await named().count()).toBe(1);
+    },
+  );
 
   it('works in browsers of 2022, as on tablets without updates', async () => {
     await shown.openAt('about:blank');

@@ -52,8 +52,8 @@ let isSuspended = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before. */
 let openedAtMs = Infinity;
-/** The registered operator when the present stream was requested, or as its last session named it. */
-let operatorBefore: string | null = null;
+/** The session when the present stream was requested; null once the stream has brought one. */
+let sessionAtRequest: Session | null = null;
 /** Machines that have changed, or may have. */
 export const changedMachines = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
   machineIds: new Set(),
@@ -145,7 +145,7 @@ async function followStream(signal: AbortSignal): Promise<number> {
   };
   let timer = 0;
   heard();
-  operatorBefore = store.operator.peek();
+  sessionAtRequest = store.session.peek();
   try {
     const response = await fetch(path, {
       headers: {
@@ -280,13 +280,16 @@ function applyUpdate(update: Update, machineIds: Set<string>, answers: Entry[]):
   }
 }
 
-/** The server knows the operator of the stream's cookie; one registered since is known only here. */
+/**
+ * The server knows the operator of the stream's cookie; one registered since is known only here, even if the stream
+ * brings the new shift's session only after that.
+ */
 function withLaterOperator(received: Session): Session {
   const known = store.session.peek();
-  const before = operatorBefore;
-  operatorBefore = received.operator;
+  const isOfRequest = known === sessionAtRequest;
+  sessionAtRequest = null;
   const isSameShift = known?.shifts[0]?.startTime === received.shifts[0]?.startTime;
-  if (!known || !isSameShift || known.operator === before) return received;
+  if (!known || !isSameShift || isOfRequest) return received;
   return { ...received, operator: known.operator };
 }
 
