@@ -113,6 +113,23 @@ describe('a timeline', () => {
     expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
   });
 
+  it('has a period with such a mistake if its own event was forgotten, or not read', () => {
+    const [a, b, c] = [newRow('OFF', 0), newRow('OPERATING', 300), newRow('OFF', 360)];
+    const [whole, late] = [new Timeline(), new Timeline()];
+    whole.applyEvent('a', changed(dataOf(a, undefined)));
+    for (const timeline of [whole, late]) {
+      timeline.applyEvent('b', changed(dataOf(b, a)));
+      timeline.applyEvent('c', changed(dataOf(c, b)));
+      timeline.applyEvent('d', corrected('b', dataOf(a, a, 1)));
+      timeline.applyEvent('e', corrected('c', dataOf(a, a, 2)));
+    }
+    whole.forgetPeriodsBefore(86_400);
+    expect([whole, late].map((timeline) => inBrief(timeline))).toEqual([
+      [['OFF', 0, null]],
+      [['OFF', 0, null]],
+    ]);
+  });
+
   it('has the periods of a machine, and gaps without data, however its events were corrected', () => {
     const mistakes = fc.array(
       fc.record({ moved: fc.integer({ min: -3, max: 3 }), other: fc.boolean() }),

@@ -80,11 +80,9 @@ export class Timeline {
 
   /** Forgets periods that ended before `time`. */
   forgetPeriodsBefore(time: number): void {
-    const rows = [...this.rows].sort(([, a], [, b]) => a.startTime - b.startTime);
-    for (const [index, [id]] of rows.entries()) {
-      const next = rows[index + 1]?.[1];
-      if (next === undefined || next.startTime > time) break;
-      this.rows.delete(id);
+    const current = rowAt(time, [...this.rows.values()]);
+    for (const [id, row] of this.rows) {
+      if (current !== undefined && row !== current && row.startTime <= time) this.rows.delete(id);
     }
     const kept = this.revisions.filter(({ at }) => at > time);
     this.revisions.splice(0, this.revisions.length, ...kept);
@@ -131,10 +129,22 @@ function rowOf(id: string, data: StateChanged): Row {
   return { id, knownAt: data.detectedAt, state, startTime, ...previous, revision };
 }
 
-/** Rows by start time, without those published by mistake: a correction makes them equal to their own predecessor. */
+/**
+ * Rows by start time. A correction makes one that was published by mistake equal to its own predecessor: it is left
+ * out, unless that one is not there. It may have been published before the events that were read.
+ */
 function sortedRows(rows: readonly Row[]): Row[] {
+  const nameOf = ({ state, startTime }: Row): string => `${state} ${startTime}`;
+  const isMistake = (it: Row): boolean =>
+    it.state === it.previousState && it.startTime === it.previousStartTime;
+  const shown = new Set(rows.filter((it) => !isMistake(it)).map(nameOf));
   return rows
-    .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
+    .filter((it) => {
+      if (!isMistake(it)) return true;
+      const isMissing = !shown.has(nameOf(it));
+      shown.add(nameOf(it));
+      return isMissing;
+    })
     .sort((a, b) => a.startTime - b.startTime);
 }
 
