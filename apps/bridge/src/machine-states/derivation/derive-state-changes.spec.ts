@@ -231,6 +231,7 @@ describe('the first observation', () => {
     ['without a log', ['OFF', 30, 10], null],
     ['when the log was clipped', ['OFF', 30, 10], log(-12, ['OFF', -12, 10])],
     ['when the log ends in another state', ['OFF', 30, 10], log(-42, ['IDLE', -42, -20])],
+    ['when the log ends in that state long before', ['OFF', 30, 10], log(-70, ['OFF', -60, -30])],
   ])('reckons its start from the duration %s', (_, reading, logged) => {
     expect(starts(undefined, reading, logged)).toEqual(['OFF -20 duration']);
   });

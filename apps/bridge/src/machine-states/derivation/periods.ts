@@ -186,8 +186,10 @@ function presentAlone(
 ): Period {
   const { state } = reading;
   const period = { state, previousEndTime: null };
-  if (log === null || last?.state !== state) {
-    const startTime = Math.max(durationStart(reading), otherStateUntil(reading, last));
+  const estimated = durationStart(reading);
+  // A log that lags may end in an earlier period of the same state, before minutes without data.
+  if (log === null || last?.state !== state || isUnseen(last.endTime, estimated)) {
+    const startTime = Math.max(estimated, otherStateUntil(reading, last));
     return { ...period, startTime, startTimeSource: 'duration' };
   }
   const { startTime } = last;
