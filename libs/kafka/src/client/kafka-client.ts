@@ -63,7 +63,10 @@ const toNestLogger: logCreator = () => {
   const logger = new Logger('kafkajs');
   const known = new Map<string, { loggedMs: number; leftOut: number }>();
   return ({ namespace, level, log }) => {
-    const { message, broker, groupId, topic, partition, error } = log as Record<string, unknown>;
+    const { message: given, ...about } = log as Record<string, unknown>;
+    const { broker, groupId, topic, partition, error } = about;
+    // A connection that fails for good, such as without a token, is logged as its error.
+    const message = given instanceof Error ? given.message : given;
     if (message === RETRIES_LIMITED) return;
     const entry = { namespace, msg: message, broker, groupId, topic, partition, error };
     const isOrdinary = [message, error].some((text) => String(text).includes(TRANSACTION_BEFORE));
