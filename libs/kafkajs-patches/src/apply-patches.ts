@@ -32,6 +32,7 @@ import {
 import { produceRequest } from './produce-request.js';
 import { createSendMessages, parseProduced } from './send-messages.js';
 import { withStableBegin, withStableOffsets } from './stable-offsets.js';
+import { withSteadyExpiry, withSteadyTimeouts } from './steady-time.js';
 
 const VERSION = '2.2.4';
 const require = createRequire(import.meta.url);
@@ -58,6 +59,7 @@ export function applyPatches(): void {
   }));
   patchModule(`${PROTOCOL}/produce/index.js`, withTimeForLarge);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
+  patchModule(`${NETWORK}/requestQueue/socketRequest.js`, withSteadyTimeouts);
   patchModule(
     `${NETWORK}/requestQueue/index.js`,
     withoutIdleTimers,
@@ -80,7 +82,12 @@ export function applyPatches(): void {
   patchModule(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
   // Parses all versions.
   patchModule(`${PROTOCOL}/metadata/v0/response.js`, withLeaderless);
-  patchModule('kafkajs/src/cluster/brokerPool.js', withBrokersAlone, withSoonLeaders);
+  patchModule(
+    'kafkajs/src/cluster/brokerPool.js',
+    withSteadyExpiry,
+    withBrokersAlone,
+    withSoonLeaders,
+  );
   patchModule('kafkajs/src/cluster/index.js', withOffsetsOfLed);
   patchModule(`${PROTOCOL}/produce/v3/request.js`, () => produceRequest);
   patchModule('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { isLeaderless, leaderNotAvailable } from './cluster.js';
+import { SteadyTime } from './steady-time.js';
 
 const require = createRequire(import.meta.url);
 
@@ -54,16 +55,15 @@ export type HeartbeatingGroupClass = new (options: never) => {
  */
 export function withSteadyHeartbeats(Base: HeartbeatingGroupClass): HeartbeatingGroupClass {
   return class ConsumerGroup extends Base {
-    private requested = { epochMs: realEpochMs(), monotonicMs: realNowMs() };
+    private requested = new SteadyTime(realEpochMs());
 
     get lastRequest(): number {
-      const { epochMs, monotonicMs } = this.requested;
-      return Math.min(epochMs, realEpochMs() - (realNowMs() - monotonicMs));
+      return this.requested.epochMs;
     }
 
     /** kafkajs sets it to the current time. */
     set lastRequest(epochMs: number) {
-      this.requested = { epochMs, monotonicMs: realNowMs() };
+      this.requested = new SteadyTime(epochMs);
     }
   };
 }
