@@ -31,7 +31,7 @@ export const SERVICE_FAULTS = [
 ];
 
 const BUG =
-  /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over|an outcome is given up for a callback)"/;
+  /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over|an outcome is given up for a callback|messages lost: deleted before they were read)"/;
 /** Sockets that a process may have open briefly, such as for a look at its topics. */
 const SOCKETS_IN_PASSING = 6;
 

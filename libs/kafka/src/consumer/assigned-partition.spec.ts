@@ -528,7 +528,7 @@ describe('AssignedPartition', () => {
     const { queue } = new Handling();
     const fetched = (lastStartOffset: string): void => {
       const ends = { partition: 3, highWatermark: '20', lastStableOffset: '20', lastStartOffset };
-      queue.ends.endsFetched(ends, queue.progress.fetchedEnd);
+      queue.ends.endsFetched(ends, queue.progress.fetchedEnd, true);
     };
     fetched('5');
     queue.bufferFetched(recordsAt(5, 6), 7);

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
-import type { FetchControl, FetchedEnds, FetchedRecord } from '../client/kafka-port.js';
+import type { FetchControl, FetchedRecord } from '../client/kafka-port.js';
 import type { CommittedProgress } from '../producer/committed-offsets.js';
 import type {
   PartitionTransactions,
@@ -9,6 +8,7 @@ import type {
 } from '../producer/partition-transactions.js';
 import type { TransactionEntry } from '../producer/pending-entries.js';
 import { type MessageContext, PartitionMessage } from './inbound-message.js';
+import { LogEnds } from './log-ends.js';
 import { PartitionProgress } from './partition-progress.js';
 
 /** Limits of unfinished messages of a partition. At a limit its fetch is paused. */
@@ -319,81 +319,3 @@ export class AssignedPartition {
 }
 
 type MessageEntry = TransactionEntry<PartitionMessage>;
-
-/** The default `transaction.timeout.ms` of Java's producers. */
-const LOGGED_AFTER_MS = 60_000;
-/** The default of brokers' `transaction.max.timeout.ms`. */
-const HANGS_AFTER_MS = 15 * 60_000;
-/** Age at which a report of an open transaction is out of date: a paused partition is not fetched. */
-const FORGOTTEN_AFTER_MS = 10_000;
-
-/** The ends of a partition's log: how far it can be read, and which messages were deleted before they were read. */
-class LogEnds {
-  /** The end of the partition in the latest fetch. */
-  highWatermark = 0;
-  /** The latest known end, also from admin requests while nothing is fetched. */
-  end = 0;
-  /** Losses below this offset have been logged. */
-  private lostUpTo = 0;
-  /** The first open transaction of a producer: Kafka delivers nothing from its first record on. */
-  private open: { offset: number; sinceMs: number; seenMs: number; isLogged: boolean } | undefined;
-
-  constructor(
-    private readonly topic: string,
-    private readonly partition: number,
-    /** Lost messages so far, by topic. */
-    private readonly lost: Map<string, number>,
-  ) {}
-
-  /** Records the ends in a fetch, before its records are buffered; everything below `fetchedEnd` was fetched before. */
-  endsFetched(ends: FetchedEnds, fetchedEnd: number): void {
-    this.highWatermark = Number(ends.highWatermark);
-    this.end = this.highWatermark;
-    this.noteTransaction(Number(ends.lastStableOffset));
-    if (fetchedEnd > 0) this.logLoss(fetchedEnd, Number(ends.lastStartOffset));
-  }
-
-  /** Records the end of the partition in an admin's answer, which may be older than the latest fetch. */
-  endOffsetRead(highWatermark: number): void {
-    this.end = Math.max(this.end, highWatermark);
-  }
-
-  /** Logs and counts messages that Kafka deleted before they were read, by retention for example. */
-  logLoss(offset: number, until: number): void {
-    const from = Math.max(offset, this.lostUpTo);
-    if (!(until > from)) return;
-    this.lostUpTo = until;
-    const { lost, topic, partition } = this;
-    lost.set(topic, (lost.get(topic) ?? 0) + until - from);
-    const msg = 'messages lost: deleted before they were read';
-    logger.error({ msg, topic, partition, offset, until });
-  }
-
-  /** Topic, partition and offset of a transaction that lasts longer than brokers allow by default. */
-  get hangingTransaction(): string | undefined {
-    if (this.open === undefined) return undefined;
-    const { offset, sinceMs, seenMs } = this.open;
-    const nowMs = realNowMs();
-    const hangs = nowMs - sinceMs >= HANGS_AFTER_MS && nowMs - seenMs < FORGOTTEN_AFTER_MS;
-    return hangs ? `${this.topic}/${this.partition} offset ${offset}` : undefined;
-  }
-
-  private noteTransaction(offset: number): void {
-    const { topic, partition, highWatermark } = this;
-    const waiting = highWatermark - offset;
-    if (!(waiting > 0)) {
-      this.open = undefined;
-      return;
-    }
-    const nowMs = realNowMs();
-    if (this.open?.offset !== offset) {
-      this.open = { offset, sinceMs: nowMs, seenMs: nowMs, isLogged: false };
-      return;
-    }
-    this.open.seenMs = nowMs;
-    if (this.open.isLogged || nowMs - this.open.sinceMs < LOGGED_AFTER_MS) return;
-    this.open.isLogged = true;
-    const msg = "messages wait behind a producer's open transaction";
-    logger.warn({ msg, topic, partition, offset, waiting });
-  }
-}

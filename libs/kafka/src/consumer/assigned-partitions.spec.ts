@@ -104,7 +104,7 @@ describe('AssignedPartitions', () => {
     records: FetchedRecord[],
   ): boolean => {
     const [{ topic, partition }, end] = [place, String(highWatermark)];
-    queues.endsFetched(topic, { partition, highWatermark: end, lastStableOffset: end });
+    queues.endsFetched(topic, { partition, highWatermark: end, lastStableOffset: end }, true);
     return queues.bufferFetched(place, records);
   };
 
@@ -378,7 +378,7 @@ describe('AssignedPartitions', () => {
     });
 
     it('starts over, even if an older answer has another end', () => {
-      queues.endsFetched('a', { partition: 0, highWatermark: '2', lastStableOffset: '2' });
+      queues.endsFetched('a', { partition: 0, highWatermark: '2', lastStableOffset: '2' }, true);
       queues.endOffsetRead('a', 0, 1000);
       queues.bufferFetched(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
@@ -428,7 +428,7 @@ describe('AssignedPartitions', () => {
     const open = (seconds: number, highWatermark: string, lastStableOffset: string): void => {
       for (const endMs = nowMs + seconds * 1000; nowMs < endMs;) {
         nowMs += 1000;
-        queues.endsFetched('a', { partition: 1, highWatermark, lastStableOffset });
+        queues.endsFetched('a', { partition: 1, highWatermark, lastStableOffset }, true);
       }
     };
     // each ends, and others follow

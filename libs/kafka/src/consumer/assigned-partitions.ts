@@ -135,9 +135,10 @@ export class AssignedPartitions {
     return new Set(paused.map(({ topic }) => topic));
   }
 
-  endsFetched(topic: string, ends: FetchedEnds): void {
+  /** @param holdsSession whether no other process can own the partition */
+  endsFetched(topic: string, ends: FetchedEnds, holdsSession: boolean): void {
     const owned = this.owned.get(keyOf(topic, ends.partition));
-    owned?.ends.endsFetched(ends, owned.progress.fetchedEnd);
+    owned?.ends.endsFetched(ends, owned.progress.fetchedEnd, holdsSession);
   }
 
   endOffsetRead(topic: string, partition: number, highWatermark: number): void {

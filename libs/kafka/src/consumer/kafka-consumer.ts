@@ -202,7 +202,8 @@ export class KafkaConsumer {
         if (state === undefined) this.bufferBatch(batch);
         else state.acceptFetched(batch.partition, batch.messages);
       },
-      onEnds: (topic, ends) => this.partitions.endsFetched(topic, ends),
+      onEnds: (topic, ends) =>
+        this.partitions.endsFetched(topic, ends, this.supervised.holdsSession),
       onAssigned: (assignment) => this.reassign(assignment),
       onRevoking: (deadlineMs) => this.drain.drainCalls(deadlineMs),
       onMembershipConfirmed: () => this.options.calls.recheckCondition(),
