@@ -161,6 +161,9 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
       return right === 'Read' && named
         ? `${named} cannot be read; the log of the broker that holds it says why`
         : undefined;
+    case 'CONCURRENT_TRANSACTIONS':
+      // Its topics may be those of a former owner: they are not known here.
+      return 'the brokers have not ended the transaction before: if that goes on, a partition that it wrote to has no leader, or fewer replicas in sync than its min.insync.replicas asks for';
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
     case 'INVALID_TRANSACTION_TIMEOUT':
