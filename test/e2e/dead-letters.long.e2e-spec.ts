@@ -142,6 +142,11 @@ describe('npm run dlq', () => {
       stdout: '',
       stderr: expect.stringContaining('name one with --partition and --offset') as string,
     });
+    const newest = await dlq('show', LISTS, '--limit', '1', '--json');
+    const { valueBase64 } = JSON.parse(newest.stdout) as { valueBase64: string };
+    const newestRaw = await dlq('show', LISTS, '--limit', '1', '--raw');
+    expect(newestRaw.exitCode).toBe(0);
+    expect(newestRaw.stdoutBytes.toString('base64')).toBe(valueBase64);
   });
 
   it('only prints the plan of a replay, unless --yes is given', async () => {

@@ -266,12 +266,12 @@ async function showDeadLetters(name: string, options: ShowOptions): Promise<void
 }
 
 function writeValue(shown: readonly DeadLetter[], found: number): void {
-  const [deadLetter] = shown;
-  if (deadLetter === undefined || found > 1) {
+  const [deadLetter, ...others] = shown;
+  if (deadLetter === undefined || others.length > 0) {
     const positions = shown.map(positionOf).join(', ');
     throw new Error(
       `--raw writes one value, and ${found} dead letters match (partition/offset: ${positions}); ` +
-        'name one with --partition and --offset',
+        'name one with --partition and --offset, or take the newest with --limit 1',
     );
   }
   process.stdout.write(deadLetter.record.value ?? '');
