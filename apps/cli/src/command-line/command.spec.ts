@@ -92,6 +92,12 @@ describe('the arguments of a command', () => {
     ['pause work-orders', '--reason='],
     ['pause work-orders', '--by= '],
     ['dlq replay a', '--by='],
+    ['dlq list a', '--machine='],
+    ['dlq replay a --yes', '--machine= '],
+    ['watch', '--machine='],
+    ['send a', '--topic='],
+    ['send a', '--key= '],
+    ['send a', '--content-type='],
   ])('is refused where it says nothing: %s %s', async (words, option) => {
     const error = await called(...words.split(' '), option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });

@@ -3,7 +3,7 @@ import { REJECTION_CODES, type RejectionCode } from '#libs/contracts';
 import type { TopicSpan } from '#libs/kafka';
 import type { CliCommand } from '../command-line/command.js';
 import { KAFKA_HELP } from '../command-line/kafka.js';
-import { readCount, readTime } from '../command-line/option-values.js';
+import { readCount, readNotEmpty, readTime } from '../command-line/option-values.js';
 import { type DeadLetter, machineIdsOf } from './dead-letter.js';
 
 /** Criteria for dead letters of a topic. All present ones must apply. */
@@ -70,7 +70,7 @@ ${KAFKA_HELP}`;
 export function withSelection(command: CliCommand): CliCommand {
   return command
     .addOption(new Option('--code <code>', 'rejected with this code').choices(REJECTION_CODES))
-    .option('--machine <machineId>', 'concerns this machine')
+    .option('--machine <machineId>', 'concerns this machine', readNotEmpty)
     .option('--partition <number>', 'in this partition', readCount)
     .option('--offset <number>', 'at this offset', readCount)
     .option('--since <time>', 'failed then or later: RFC 3339 or epoch seconds', readTime)

@@ -12,7 +12,7 @@ import { Option } from 'commander';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
-import { readTime } from '../command-line/option-values.js';
+import { readNotEmpty, readTime } from '../command-line/option-values.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
 interface WatchOptions extends JsonOptions {
@@ -31,7 +31,7 @@ export function addWatchCommand(program: CliCommand): void {
     .description(
       'Shows changes of machine states and outcomes as they are published, until Ctrl-C.',
     )
-    .option('--machine <machineId>', 'of this machine alone')
+    .option('--machine <machineId>', 'of this machine alone', readNotEmpty)
     .addOption(new Option('--only <kind>', 'one kind alone').choices(Object.keys(WATCHED)))
     .option(
       '--since <time>',

@@ -4,7 +4,12 @@ import { readOrderDocument } from '#libs/erp-formats';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES } from '../command-line/exit-codes.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
-import { readPath, readUpTo, unreadableBecause } from '../command-line/option-values.js';
+import {
+  readNotEmpty,
+  readPath,
+  readUpTo,
+  unreadableBecause,
+} from '../command-line/option-values.js';
 import { print, visible, visibleJson } from '../command-line/output.js';
 
 interface SendOptions extends JsonOptions {
@@ -32,9 +37,9 @@ A file is recognised by its content: a work order list, a downtime reason, or an
 reads. --topic, --key and --content-type override what was recognised; to another topic it is sent without the key and \
 content type that were.`,
     )
-    .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX')
-    .option('--key <key>', "the record's key")
-    .option('--content-type <type>', 'the content-type header')
+    .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX', readNotEmpty)
+    .option('--key <key>', "the record's key", readNotEmpty)
+    .option('--content-type <type>', 'the content-type header', readNotEmpty)
     .option(...JSON_OPTION)
     .addHelpText('after', KAFKA_HELP)
     .showHelpAfterError()
