@@ -98,6 +98,11 @@ describe('the arguments of a command', () => {
     ['send a', '--topic='],
     ['send a', '--key= '],
     ['send a', '--content-type='],
+    ['erp preview a', '--map='],
+    ['erp preview a', '--mapping= '],
+    ['erp preview a', '--time-zone='],
+    ['erp preview a', '--content-type='],
+    ['erp preview a', '--topic='],
   ])('is refused where it says nothing: %s %s', async (words, option) => {
     const error = await called(...words.split(' '), option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });

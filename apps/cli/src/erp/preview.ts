@@ -19,7 +19,7 @@ import {
 import { BoundedExpressions } from '#libs/expressions';
 import { OrderPreview, type PreviewedDocument } from '#libs/order-preview';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
-import { readPath } from '../command-line/option-values.js';
+import { readNotEmpty, readPath } from '../command-line/option-values.js';
 import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
 import {
   type FileRecord,
@@ -36,7 +36,7 @@ interface PreviewOptions extends RecordOptions, JsonOptions {
 
 /** `erp preview <file|folder>…`: shows the effect of documents. Exit code 1 if the bridge would reject one. */
 export function addPreviewCommand(erp: CliCommand): void {
-  const path = (file: string): string => readPath(file);
+  const path = (file: string): string => readPath(readNotEmpty(file));
   erp
     .command('preview')
     .argument('<files...>')
@@ -48,9 +48,13 @@ whether the service knows them is not checked.`,
     )
     .option('--map <file>', 'equipment map, in place of EQUIPMENT_MAP_FILE', path)
     .option('--mapping <file>', 'expressions, in place of ERP_MAPPING_FILE', path)
-    .option('--time-zone <zone>', 'of local times, read and printed, in place of ERP_TIME_ZONE')
-    .option('--content-type <type>', 'the content-type header of the message')
-    .option('--topic <name>', 'the topic its sender published it on, for UMH')
+    .option(
+      '--time-zone <zone>',
+      'of local times, read and printed, in place of ERP_TIME_ZONE',
+      readNotEmpty,
+    )
+    .option('--content-type <type>', 'the content-type header of the message', readNotEmpty)
+    .option('--topic <name>', 'the topic its sender published it on, for UMH', readNotEmpty)
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
