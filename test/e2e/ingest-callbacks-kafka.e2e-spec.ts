@@ -1,3 +1,4 @@
+import { realEpochMs } from '#libs/clock';
 import { INPUT_TOPICS, INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import { CallbackReceiver } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
@@ -41,18 +42,18 @@ describe('callbacks of an ingest that may not create topics', () => {
     return info.callbacks.message ?? 'none';
   };
 
-  const sendOutcome = (messageId: string): Promise<void> => {
+  /** Written so many hours ago, by the clock of its host. */
+  const sendOutcome = (messageId: string, hoursAgo = 0): Promise<unknown> => {
     const source = { topic: TOPICS.workOrderLists, messageId, sender: 'erp' };
-    const type = 'work-order-list.applied.v1';
-    return kafka.sendJson(
-      TOPICS.commandOutcomes,
-      'M-1',
-      { machineId: 'M-1', source },
-      {
+    return kafka.send(TOPICS.commandOutcomes, {
+      key: 'M-1',
+      value: JSON.stringify({ machineId: 'M-1', source }),
+      timestamp: String(realEpochMs() - hoursAgo * 3_600_000),
+      headers: {
         ...{ ce_specversion: '1.0', ce_id: `of-${messageId}`, ce_source: '/machine-bridge' },
-        ...{ ce_type: type, 'content-type': 'application/json' },
+        ...{ ce_type: 'work-order-list.applied.v1', 'content-type': 'application/json' },
       },
-    );
+    });
   };
 
   it('report that the topic is missing, and continue once it exists', async () => {
@@ -65,6 +66,15 @@ describe('callbacks of an ingest that may not create topics', () => {
     await eventually('ready names nobody', async () => (await problem()) === 'none');
     await sendOutcome('first');
     await receiver.untilCalled('first');
+  });
+
+  it('do not give up an outcome by the clock of its host', async () => {
+    receiver.status = 503;
+    // a day is the longest that an outcome waits
+    await sendOutcome('by a clock far behind', 48);
+    await receiver.untilCalled('by a clock far behind', 2);
+    receiver.status = 200;
+    await receiver.untilCalled('by a clock far behind', 3);
   });
 
   it('give up as failed an outcome that triggers a bug, and continue with the next', async () => {

@@ -14,6 +14,7 @@ import {
 } from '#libs/kafka';
 import { CallbackClient, type Retry } from './callback-client.js';
 import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
+import { WaitedTime } from './waited-time.js';
 
 /**
  * How an outcome was finished: `delivered`, or `skipped` because the mapping returns nothing; the others are given up:
@@ -26,6 +27,12 @@ interface Done {
   kind: 'done';
   result: Result;
   why?: string;
+}
+
+interface WaitingOutcome {
+  message: InboundMessage;
+  event: OutcomeEvent;
+  waited: WaitedTime;
 }
 
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
@@ -50,7 +57,7 @@ export class CallbackFlow {
   private readonly slots = new CallSlots(1);
   private readonly expressions = new BoundedExpressions();
   private readonly consumer: KafkaConsumer;
-  private readonly waiting: { message: InboundMessage; event: OutcomeEvent }[] = [];
+  private readonly waiting: WaitingOutcome[] = [];
   private client: CallbackClient;
   private delivering: Promise<void> | undefined;
   /** Failed calls, of any outcome, since the last answer; `since` in real epoch milliseconds. */
@@ -155,7 +162,7 @@ export class CallbackFlow {
     handleEach(messages, (message) => {
       const event = readOutcomeEvent(message, this.sender);
       if (event === undefined) message.finish();
-      else this.waiting.push({ message, event });
+      else this.waiting.push({ message, event, waited: new WaitedTime(message) });
     });
     this.delivering ??= this.deliverAll().finally(() => {
       this.delivering = undefined;
@@ -165,18 +172,18 @@ export class CallbackFlow {
 
   private async deliverAll(): Promise<void> {
     for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
-      await this.deliver(next.message, next.event);
+      await this.deliver(next);
       this.waiting.shift();
     }
   }
 
-  private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
+  private async deliver({ message, event, waited }: WaitingOutcome): Promise<void> {
     const { revoked } = message;
     while (!revoked.aborted) {
       const attempt = await this.slots
         .runTask(() => this.tryCall(event, revoked))
         .catch(retryCutOff);
-      if (attempt.kind === 'retry' && !this.isExpired(message, attempt)) {
+      if (attempt.kind === 'retry' && !this.isExpired(waited, attempt)) {
         await this.backOff(attempt, revoked);
         continue;
       }
@@ -216,8 +223,8 @@ export class CallbackFlow {
     return { kind: 'body', contentType, text: isDocument ? value : mapped.json };
   }
 
-  private isExpired(message: InboundMessage, { status }: Retry): boolean {
-    return status !== CUT_OFF && ageMs(message) >= this.callback.giveUpAfterSeconds * 1000;
+  private isExpired(waited: WaitedTime, { status }: Retry): boolean {
+    return status !== CUT_OFF && waited.measure() >= this.callback.giveUpAfterSeconds * 1000;
   }
 
   private giveUpUnhandled(message: InboundMessage): void {
@@ -275,6 +282,7 @@ interface Body {
   text: string;
 }
 
+/** By the clocks of two hosts: for a metric alone. */
 function ageMs({ timestamp }: InboundMessage): number {
   return Math.max(0, realEpochMs() - Number(timestamp));
 }
