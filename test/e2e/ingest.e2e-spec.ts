@@ -437,8 +437,16 @@ describe('ingest', () => {
   });
 
   it('accepts nothing from the page of another site when it has no senders file', async () => {
-    const answer = await ingest.post('/lists', LIST, { origin: 'https://evil.example' });
-    expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'not-local' }]);
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'cross-site' },
+    ] as Record<string, string>[]) {
+      const answer = await ingest.post('/lists', LIST, headers);
+      expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'not-local' }]);
+    }
+    // typed into the address bar
+    const typed = await fetch(`${ingest.url}/metrics`, { headers: { 'sec-fetch-site': 'none' } });
+    expect(typed.status).toBe(200);
   });
 
   it('counts its requests and records', async () => {

@@ -55,6 +55,35 @@ describe('a user of the terminal', () => {
     expect((await terminal.request('GET', '/api/session')).status).toBe(401);
   });
 
+  it('has a session with a cookie of the same name before the right one', async () => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE });
+    const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
+    const [right = ''] = opened.headers.getSetCookie()[0]?.split(';') ?? [];
+    const [name = ''] = right.split('=');
+    const session = async (cookie: string): Promise<number> =>
+      (await terminal.request('GET', '/api/session', undefined, { cookie })).status;
+    // browsers send one for each path and domain, the longest path first
+    expect(await session(`${name}=of.another; ${name}=; ${right}`)).toBe(200);
+    expect(await session(`${right}; ${name}=of.another`)).toBe(200);
+    expect(await session(`${name}=of.another; ${name}`)).toBe(401);
+  });
+
+  it.each([
+    ['https', true],
+    ['https, http', true],
+    ['HTTPS,https', true],
+    ['http, https', false],
+    ['http', false],
+  ])(
+    'gets a cookie for https alone through proxies that forward %s: %s',
+    async (proto, isSecure) => {
+      const terminal = await start({ TERMINAL_TOKENS_FILE });
+      const headers = { 'x-forwarded-proto': proto };
+      const opened = await terminal.request('POST', '/api/session', { token: TOKEN }, headers);
+      expect(opened.headers.getSetCookie()[0]?.endsWith('; Secure')).toBe(isSecure);
+    },
+  );
+
   it('keeps a session while using it', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     await terminal.request('POST', '/api/session', { token: TOKEN });

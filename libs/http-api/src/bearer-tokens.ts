@@ -10,6 +10,12 @@ export function isForLoopback({ headers }: FastifyRequest): boolean {
   return LOOPBACK_HOST.test(headers.host ?? '');
 }
 
+/** Whether a page of another site has sent the request. A proxy may remove `Origin`, but not the browser's own header. */
+export function isFromPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const site = headers['sec-fetch-site'];
+  return headers.origin !== undefined || site === 'cross-site' || site === 'same-site';
+}
+
 /** Digests of a request's Bearer token: Node decodes headers as Latin-1, clients encode them as UTF-8 or Latin-1. */
 export function bearerDigests({ headers }: FastifyRequest): Buffer[] | undefined {
   const token = BEARER.exec(headers.authorization ?? '')?.groups?.['token'];

@@ -6,7 +6,7 @@ export {
   isCutOff,
   REFUSED_ADDRESSES,
 } from './api-error.js';
-export { bearerDigests, isForLoopback, ownerOf, sha256 } from './bearer-tokens.js';
+export { bearerDigests, isForLoopback, isFromPage, ownerOf, sha256 } from './bearer-tokens.js';
 export { type HealthCondition, HealthConditions, HealthController } from './health.controller.js';
 export { acceptEmptyJson, createHttpApp, DATA_HEADERS } from './http-app.js';
 export { networkOf, RateLimit } from './rate-limit.js';

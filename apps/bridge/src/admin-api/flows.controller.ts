@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   BadRequestException,
   Body,
@@ -20,6 +21,7 @@ import {
   isJsonObject,
   type JsonObject,
 } from '#libs/contracts';
+import { isFromPage } from '#libs/http-api';
 import { ControlNotTakenError, type FlowControl, FlowControls } from '../flow-control/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 import { GroupFlows } from './group-flows.js';
@@ -46,9 +48,9 @@ export class FlowsController {
   async pauseFlow(
     @Param('name') name: string,
     @Body() body: unknown,
-    @Headers('origin') origin?: string,
+    @Headers() headers: IncomingHttpHeaders,
   ): Promise<ControlledFlow> {
-    const flow = controlledFlow(name, origin);
+    const flow = controlledFlow(name, headers);
     const fields = objectIn(body);
     const [reason, by] = [textOf(fields, 'reason'), textOf(fields, 'by')];
     const missing = Object.entries({ reason, by }).flatMap(([field, text]) =>
@@ -68,9 +70,9 @@ export class FlowsController {
   async resumeFlow(
     @Param('name') name: string,
     @Body() body: unknown,
-    @Headers('origin') origin?: string,
+    @Headers() headers: IncomingHttpHeaders,
   ): Promise<ControlledFlow> {
-    const flow = controlledFlow(name, origin);
+    const flow = controlledFlow(name, headers);
     const by = textOf(body === undefined || body === null ? {} : objectIn(body), 'by') ?? null;
     const before = await orUnavailable(this.controls.resumeFlow(flow, by));
     return { name: flow, state: 'resumed', why: null, by, since: null, before: viewOf(before) };
@@ -79,9 +81,9 @@ export class FlowsController {
 
 const PAUSE_BODY = 'send {"reason": "why it is paused", "by": "who pauses it"}';
 
-/** Refuses requests with an `Origin`: a web page may send them from any browser that reaches the bridge. */
-function controlledFlow(name: string, origin: string | undefined): Flow {
-  if (origin !== undefined)
+/** Refuses requests of web pages, which may be sent from any browser that reaches the bridge. */
+function controlledFlow(name: string, headers: IncomingHttpHeaders): Flow {
+  if (isFromPage({ headers }))
     throw new ForbiddenException('pages of a browser may not control flows');
   const flow = FLOWS.find((known) => known === name);
   if (flow === undefined) {

@@ -17,6 +17,7 @@ import {
   ApiError,
   bearerDigests,
   isForLoopback,
+  isFromPage,
   networkOf,
   ownerOf,
   RateLimit,
@@ -193,7 +194,7 @@ function knownSender(sender: IngestSender): Admission {
 
 /** Pages of other sites may neither use a name that resolves to loopback, nor post to it. */
 function assertLocal(request: FastifyRequest): void {
-  if (isForLoopback(request) && request.headers.origin === undefined) return;
+  if (isForLoopback(request) && !isFromPage(request)) return;
   const message =
     'without INGEST_SENDERS_FILE, requests to loopback names that no page sends are taken';
   throw new ApiError(403, 'not-local', message);

@@ -36,11 +36,11 @@ export function signSession(session: SessionCookie, secret: Buffer): string {
 
 /** Undefined if this server has not signed the cookie, or if it has expired. */
 export function readSession(
-  cookie: string | undefined,
+  cookie: string,
   secret: Buffer,
   nowMs: number,
 ): SessionCookie | undefined {
-  const [payload = '', signature = ''] = cookie?.split('.') ?? [];
+  const [payload = '', signature = ''] = cookie.split('.');
   const sent = Buffer.from(signature, 'base64url');
   const expected = signatureOf(payload, secret);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined;
@@ -57,13 +57,10 @@ function parseSession(text: string): SessionCookie | null {
   }
 }
 
-/** The value of one cookie of a `cookie` header. */
-export function cookieValue(header: string | undefined, name: string): string | undefined {
-  for (const part of header?.split(';') ?? []) {
-    const [key, value] = part.trim().split('=', 2);
-    if (key === name) return value;
-  }
-  return undefined;
+/** The values of the cookies of one name in a `cookie` header: browsers send one for each path and domain. */
+export function cookieValues(header: string | undefined, name: string): string[] {
+  const cookies = (header?.split(';') ?? []).map((part) => part.trim().split('=', 2));
+  return cookies.flatMap(([key, value]) => (key === name && value !== undefined ? [value] : []));
 }
 
 function signatureOf(payload: string, secret: Buffer): Buffer {

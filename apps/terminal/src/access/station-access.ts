@@ -9,7 +9,7 @@ import type { Session } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {
-  cookieValue,
+  cookieValues,
   type Identity,
   isOperatorName,
   readSession,
@@ -154,7 +154,11 @@ export class StationAccess {
   }
 
   private sessionOf({ headers }: FastifyRequest): SessionCookie | undefined {
-    return readSession(cookieValue(headers.cookie, this.cookie), this.secret, realEpochMs());
+    for (const value of cookieValues(headers.cookie, this.cookie)) {
+      const session = readSession(value, this.secret, realEpochMs());
+      if (session !== undefined) return session;
+    }
+    return undefined;
   }
 
   private setCookie(
@@ -162,7 +166,8 @@ export class StationAccess {
     reply: FastifyReply,
     session: Omit<SessionCookie, 'expiresMs'>,
   ): void {
-    const isSecure = request.headers['x-forwarded-proto'] === 'https';
+    // of several proxies the first is the one that the browser speaks to
+    const isSecure = /^https\s*(,|$)/i.test(String(request.headers['x-forwarded-proto']));
     const expiresMs = realEpochMs() + SESSION_SECONDS * 1000;
     const value = signSession({ ...session, expiresMs }, this.secret);
     this.sendCookie(reply, value, `Max-Age=${SESSION_SECONDS}${isSecure ? '; Secure' : ''}`);
