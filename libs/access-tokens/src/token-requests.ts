@@ -19,7 +19,10 @@ export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export type TokenSurroundings = Pick<HttpTransportOptions, 'timeoutMs' | 'proxy' | 'ca' | 'onCall'>;
+export type TokenSurroundings = Pick<
+  HttpTransportOptions,
+  'timeoutMs' | 'proxy' | 'ca' | 'durations'
+>;
 
 interface TokenRequestsOptions extends TokenSurroundings {
   operation: TokenOperation;

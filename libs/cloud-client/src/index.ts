@@ -1,7 +1,6 @@
 // The Machine Data Service: its six operations and their dialects.
 export {
   type HttpAnswer,
-  type HttpCall,
   describeUnauthorised,
   type IncompleteEntries,
   type Unauthorised,

@@ -103,7 +103,7 @@ describe('every request', () => {
     service.answers(respond(503));
     await client.setWorkOrderList([]);
     expect(calls).toEqual([
-      { operation: 'setWorkOrderList', status: 503, durationMs: expect.any(Number) as number },
+      { operation: 'setWorkOrderList', status: 503, seconds: expect.any(Number) as number },
     ]);
   });
 });

@@ -18,9 +18,9 @@ import {
   applied,
   ASKED_FOR,
   bodyRead,
+  type CallDurations,
   type HeaderList,
   type HttpAnswer,
-  type HttpCall,
   type HttpCaller,
   HttpError,
   type HttpRequest,
@@ -80,8 +80,8 @@ export interface CloudClientOptions extends Omit<BridgeSettings['machineCloud'],
   maxConnections: number;
   /** Our clock, with which the service's is compared. */
   clock: Clock;
-  /** Called after every HTTP request; must not throw. */
-  onCall?: (call: HttpCall) => void;
+  /** Default none. */
+  durations?: CallDurations;
   /** Default none. */
   tracing?: Tracing;
 }
@@ -140,7 +140,7 @@ export class MachineCloudClient {
   /** Whether the method has worked: a 404 is about the machine then (interface: "Errors"). */
   private hasReadReasons = false;
 
-  constructor({ baseUrl, token, proxy, onCall, timeoutMs, ...options }: CloudClientOptions) {
+  constructor({ baseUrl, token, proxy, durations, timeoutMs, ...options }: CloudClientOptions) {
     const { maxRequestsPerSecond: rate, maxConnections } = options;
     const { origin, pathname } = new URL(baseUrl);
     const turns = rate === undefined ? undefined : new RequestPace(rate);
@@ -148,7 +148,7 @@ export class MachineCloudClient {
     // below whatever path the base URL has
     this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
     this.timeoutMs = timeoutMs;
-    const surroundings = { timeoutMs, proxy, onCall };
+    const surroundings = { timeoutMs, proxy, durations };
     const bounds = { maxConnections, maxAnswerBytes: MAX_ANSWER_BYTES };
     this.transport = new HttpTransport({ ...surroundings, ...bounds, origin });
     this.tokens = openServiceTokens(token, {

@@ -1,6 +1,6 @@
 import { Clock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
-import type { HttpCall } from '#libs/http-calls';
+import type { CallDurations } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { type CloudClientOptions, MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from '../../http-calls/test/stub-service.js';
@@ -10,7 +10,7 @@ export let service: StubService;
 /** With a fixed token. */
 export let client: MachineCloudClient;
 /** The requests of all clients, in order. */
-export let calls: HttpCall[];
+export let calls: (Parameters<CallDurations['observe']>[0] & { seconds: number })[];
 export let logs: CapturedLogs;
 let clients: MachineCloudClient[];
 
@@ -38,7 +38,7 @@ export function connect(options: Partial<CloudClientOptions> = {}): MachineCloud
   const connected = new MachineCloudClient({
     ...machineCloud,
     ...{ maxConnections: 64, clock: new Clock() },
-    onCall: (call) => calls.push(call),
+    durations: { observe: (of, seconds) => void calls.push({ ...of, seconds }) },
     ...options,
   });
   clients.push(connected);

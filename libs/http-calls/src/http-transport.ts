@@ -64,11 +64,12 @@ export interface HttpReply {
 /** A failure is kept as text: an HTTP library's own error contains the request's headers. */
 export type Exchange = HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; why: string };
 
-/** One HTTP request for metrics: its status, or why it has none. Logins count like calls. */
-export interface HttpCall extends Pick<HttpRequest, 'operation'> {
-  status: number | 'timeout' | 'network' | 'aborted';
-  /** Real milliseconds, without the wait for a token or a turn. */
-  durationMs: number;
+/** How a request ended: its status, or why it has none. */
+export type HttpStatus = number | 'timeout' | 'network' | 'aborted';
+
+/** Takes the seconds of every request, without the wait for a token or a turn: a histogram. Must not throw. */
+export interface CallDurations {
+  observe(labels: { operation: string; status: HttpStatus }, seconds: number): void;
 }
 
 export interface HttpTransportOptions {
@@ -82,8 +83,8 @@ export interface HttpTransportOptions {
   proxy: ProxySettings | undefined;
   /** Trusted in place of the system's certificates, in PEM. */
   ca?: string | undefined;
-  /** Called after every request; must not throw. */
-  onCall?: ((call: HttpCall) => void) | undefined;
+  /** Default none. Logins count like calls. */
+  durations?: CallDurations | undefined;
 }
 
 /** Sends requests over kept-alive connections, each with a deadline; every failure is a value. */
@@ -109,12 +110,12 @@ export class HttpTransport {
   async exchange(
     request: HttpRequest,
     caller?: HttpCaller,
-    span?: { endSpan(status: HttpCall['status']): void },
+    span?: { endSpan(status: HttpStatus): void },
   ): Promise<Exchange> {
-    const { timeoutMs, onCall } = this.options;
+    const { timeoutMs, durations } = this.options;
     const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
     const startedMs = realNowMs();
-    let status: HttpCall['status'] = 'aborted';
+    let status: HttpStatus = 'aborted';
     const answer = new Answer(request, maxAnswerBytes, caller?.objection);
     try {
       const sending = (): Promise<Exchange> => this.send(answer);
@@ -125,7 +126,7 @@ export class HttpTransport {
       return exchange;
     } finally {
       const { operation } = request;
-      onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
+      durations?.observe({ operation, status }, (realNowMs() - startedMs) / 1000);
       span?.endSpan(status);
     }
   }

@@ -19,9 +19,9 @@ export {
 export { AnswerField, MalformedField } from './answer-field.js';
 export {
   ASKED_FOR,
+  type CallDurations,
   type Exchange,
   type HeaderList,
-  type HttpCall,
   type HttpCaller,
   type HttpReply,
   type HttpRequest,

@@ -34,7 +34,7 @@ export class MetricsRegistry {
     private readonly strategy: KafkaConsumerStrategy,
     private readonly readiness: Readiness,
     @Inject(KAFKA) private readonly kafka: ConfiguredKafka,
-    calls: CallLatency,
+    latency: CallLatency,
     serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,
@@ -48,11 +48,11 @@ export class MetricsRegistry {
   ) {
     this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
-    const sources = [calls, serviceClock, directory, ...(states === undefined ? [] : [states])];
+    const sources = [serviceClock, directory, ...(states === undefined ? [] : [states])];
     const metrics = sources.flatMap((source): Metric[] => source.metrics);
     const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
     const enrichment = requests === undefined ? [] : enrichmentMetrics(requests);
-    const all = [...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()];
+    const all = [latency, ...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()];
     for (const metric of all) this.registry.registerMetric(metric);
   }
 

@@ -5,9 +5,9 @@ import {
   type OnApplicationShutdown,
   Optional,
 } from '@nestjs/common';
-import { Histogram, type Metric } from 'prom-client';
+import { Histogram } from 'prom-client';
 import { Clock } from '#libs/clock';
-import { type HttpCall, MachineCloudClient } from '#libs/cloud-client';
+import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
@@ -24,22 +24,16 @@ export const TRACING = Symbol('Tracing');
 /** Injects the kafkajs client, for functions of `#libs/kafka`. */
 export const KAFKA = Symbol('Kafka');
 
-export class CallLatency {
-  private readonly latency = new Histogram({
-    name: 'machine_bridge_cloud_call_duration_seconds',
-    help: 'Duration of calls to the Machine Data Service by operation and status',
-    labelNames: ['operation', 'status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [],
-  });
-
-  get metrics(): Metric[] {
-    return [this.latency];
+export class CallLatency extends Histogram<'operation' | 'status'> {
+  constructor() {
+    super({
+      name: 'machine_bridge_cloud_call_duration_seconds',
+      help: 'Duration of calls to the Machine Data Service by operation and status',
+      labelNames: ['operation', 'status'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [],
+    });
   }
-
-  readonly observe = ({ operation, status, durationMs }: HttpCall): void => {
-    this.latency.observe({ operation, status }, durationMs / 1000);
-  };
 }
 
 @Global()
@@ -91,7 +85,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
 function createCloudClient(
   settings: BridgeSettings,
-  calls: CallLatency,
+  durations: CallLatency,
   clock: Clock,
   tracing: Tracing,
 ): MachineCloudClient {
@@ -102,7 +96,7 @@ function createCloudClient(
     maxConnections: 2 * maxConcurrency + reasonLookUpsAtOnce(maxConcurrency) + 1,
     clock,
     tracing,
-    onCall: calls.observe,
+    durations,
   });
 }
 
