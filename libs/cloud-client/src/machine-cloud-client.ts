@@ -295,9 +295,11 @@ export class MachineCloudClient {
     const http = this.authorised(request, path, token, span.context);
     const sentMs = clock.nowMs();
     const exchange = await this.transport.exchange(http, caller, span);
+    const answeredMs = clock.nowMs();
+    const answer = toAnswer(operation, exchange, meaning, realEpochMs());
     if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
-      this.serviceClock.observeDate(exchange.headers.date, sentMs, clock.nowMs());
-    return toAnswer(operation, exchange, meaning, realEpochMs());
+      this.serviceClock.observeDate(exchange.headers.date, sentMs, answeredMs);
+    return answer;
   }
 
   /** Builds the HTTP request with its token as Bearer (interface: "Authentication"). */
