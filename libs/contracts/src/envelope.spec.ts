@@ -64,7 +64,12 @@ const openEvent = (event: object): Envelope => open(JSON.stringify(event), STRUC
 
 describe('opening a message', () => {
   it('returns the value of a plain message as the body', () => {
-    expect(open('{}')).toEqual({ messageId: null, contentType: null, body: Buffer.from('{}') });
+    expect(open('{}')).toEqual({
+      messageId: null,
+      sender: null,
+      contentType: null,
+      body: Buffer.from('{}'),
+    });
   });
 
   it('prefers the id of a binary CloudEvent', () => {
@@ -88,6 +93,7 @@ describe('opening a message', () => {
 
     expect(envelope).toEqual({
       messageId: 'e-1',
+      sender: null,
       contentType: 'application/json',
       body: Buffer.from('{"machineId":"M-1"}'),
     });

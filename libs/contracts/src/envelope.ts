@@ -12,12 +12,14 @@ import {
   tooLarge,
   writeJson,
 } from './json.js';
-import { parsed, type Parsed, rejected } from './rejection.js';
+import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
 /** A message without its CloudEvent and its schema frame. */
 export interface Envelope {
   /** The sender's id of the message: `ce_id`, else `message-id`; null when absent or not a valid identifier. */
   messageId: string | null;
+  /** The sender that ingest has named in the record's headers; null for any other record. */
+  sender: string | null;
   /** As the sender wrote it. */
   contentType: string | null;
   body: Buffer;
@@ -73,32 +75,36 @@ export const STRUCTURED_MODE = 'application/cloudevents+json';
  * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type
  * `application/cloudevents+json`), each with or without the frame of a schema registry. Rejections: `invalid-json` (no
  * value, or a structured event that is not JSON), `invalid-message` (JSON that is not a CloudEvent, or a frame whose
- * payload is not JSON), `too-large` (above 1 MiB).
+ * payload is not JSON), `too-large` (above 1 MiB), and that of an unreadable record.
  */
-export function openEnvelope(message: {
+export function openEnvelope(record: {
   value: Buffer | null;
   headers: MessageHeaders;
   decoded?: Parsed<Buffer> | undefined;
+  unreadable?: { rejection: Rejection } | undefined;
 }): Parsed<Envelope> {
-  const { value, headers, decoded } = message;
+  // Read once: a fetched message parses them at each access.
+  const { value, headers, decoded, unreadable } = record;
+  if (unreadable !== undefined) return { ok: false, rejection: unreadable.rejection };
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
-  const body = decoded ?? bodyOfValue(message, value);
+  const body = decoded ?? bodyOfValue(value, headers);
   if (!body.ok) return body;
-  const contentType = contentTypeOf(message);
-  if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value);
-  return parsed({ messageId: messageIdOf(headers), contentType, body: body.value });
+  const contentType = contentTypeOf(headers, decoded !== undefined);
+  const sender = senderOf(headers);
+  if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value, sender);
+  return parsed({ messageId: messageIdOf(headers), sender, contentType, body: body.value });
 }
 
-function bodyOfValue(message: FramedMessage, value: Buffer): Parsed<Buffer> {
-  const frame = schemaFrameOf(message);
+function bodyOfValue(value: Buffer, headers: MessageHeaders): Parsed<Buffer> {
+  const frame = schemaFrameOf({ value, headers });
   return frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
 }
 
 /** The content type. For a decoded value, ignores a header that names the encoding before decoding. */
-function contentTypeOf(message: { headers: MessageHeaders; decoded?: unknown }): string | null {
-  const contentType = headerText(message.headers, 'content-type');
-  if (message.decoded === undefined || isJsonType(mediaType(contentType))) return contentType;
+function contentTypeOf(headers: MessageHeaders, isDecoded: boolean): string | null {
+  const contentType = headerText(headers, 'content-type');
+  if (!isDecoded || isJsonType(mediaType(contentType))) return contentType;
   return null;
 }
 
@@ -120,7 +126,7 @@ const REQUIRED_ATTRIBUTES = ['id', 'source', 'type'] as const;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** Opens a CloudEvent in JSON: its data become the body, its id the messageId. */
-function openStructuredEvent(value: Buffer): Parsed<Envelope> {
+function openStructuredEvent(value: Buffer, sender: string | null): Parsed<Envelope> {
   const json = readJson(value);
   if (!json.ok) return json;
   const event = json.value;
@@ -139,7 +145,7 @@ function openStructuredEvent(value: Buffer): Parsed<Envelope> {
   const body = bodyOf(event, contentType);
   if (!body.ok) return body;
   const id = field(event, 'id');
-  return parsed({ messageId: isIdentifier(id) ? id : null, contentType, body: body.value });
+  return parsed({ messageId: isIdentifier(id) ? id : null, sender, contentType, body: body.value });
 }
 
 function attributeProblem(event: JsonObject): string | undefined {

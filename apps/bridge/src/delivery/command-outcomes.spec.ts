@@ -1,7 +1,12 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { type CommandOutcome, type MessageHeaders, OUTCOME_TYPES } from '#libs/contracts';
+import {
+  type CommandOutcome,
+  type MessageHeaders,
+  openEnvelope,
+  OUTCOME_TYPES,
+} from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type RecentOutcome, RecentOutcomes } from './command-outcomes.js';
@@ -173,9 +178,10 @@ describe('CommandOutcomes', () => {
   ] as const)('knows id and sender of a message although %s', (_, how, code) => {
     const place = { topic: REASONS, partition: 2, offset: 7, value: Buffer.from('{}') };
     const headers = Object.entries({ 'message-id': 'm-1', 'ingest-sender': 'mes' });
-    const opened = outcomes.openMessage(inboundMessage({ ...place, headers, ...how }));
-    expect(opened.envelope).toMatchObject({ ok: false, rejection: { code } });
-    expect(opened.target.source).toEqual({ ...source, sender: 'mes' });
+    const unopened = inboundMessage({ ...place, headers, ...how });
+    const envelope = openEnvelope(unopened);
+    expect(envelope).toMatchObject({ ok: false, rejection: { code } });
+    expect(outcomes.targetOf(unopened, envelope).source).toEqual({ ...source, sender: 'mes' });
   });
 
   it('publishes neither outcome nor deferral for a message that has its outcome', () => {

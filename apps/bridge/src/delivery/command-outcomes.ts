@@ -10,7 +10,6 @@ import {
   MAX_OUTCOME_ORDERS,
   type MessageHeaders,
   messageIdOf,
-  openEnvelope,
   OUTCOME_TYPE_OF,
   outcomeId,
   outcomeJson,
@@ -60,16 +59,12 @@ export class CommandOutcomes {
     this.topicPrefix = kafka.topicPrefix;
   }
 
-  /** Opens a message: the target of its outcomes, and its envelope or the reason why it has none. */
-  openMessage(message: InboundMessage): { target: InboundTarget; envelope: Parsed<Envelope> } {
-    // Read once: a fetched message parses them at each access.
-    const { value, headers, decoded, unreadable } = message;
-    const envelope =
-      unreadable === undefined
-        ? openEnvelope({ value, headers, decoded })
-        : { ok: false as const, rejection: unreadable.rejection };
-    const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(headers);
-    return { target: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
+  /** The target of a message's outcomes; without an envelope, id and sender are read from the headers. */
+  targetOf(message: InboundMessage, envelope?: Parsed<Envelope>): InboundTarget {
+    const { topic, partition, offset } = message;
+    const { messageId, sender } = envelope?.ok === true ? envelope.value : idsOf(message.headers);
+    const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
+    return { message, source: sender === null ? source : { ...source, sender } };
   }
 
   /** All records of a message's results: its outcomes, its dead letter or refusal, and state records. */
@@ -113,8 +108,7 @@ export class CommandOutcomes {
   /** Finishes a message that a bug keeps from being handled or, if its calls are answered, from being published. */
   finishAfterBug(message: InboundMessage, areCallsAnswered: boolean): void {
     const fault = areCallsAnswered ? notPublished() : notHandled();
-    const { headers } = message;
-    const target = { message, source: this.sourceOf(message, headers, messageIdOf(headers)) };
+    const target = this.targetOf(message);
     const deadLetter = this.toDeadLetter(target, [fault]);
     const isPublished = !areCallsAnswered && INPUTS.has(message.topic);
     const outcomes = isPublished ? this.outcomeRecords(target, [fault]) : [];
@@ -130,16 +124,6 @@ export class CommandOutcomes {
     if (target.hasOutcome === true || message.wasDeferred) return;
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
     message.publishDeferral([this.outcomeRecord(target, 'deferred', outcome)]);
-  }
-
-  private sourceOf(
-    { topic, partition, offset }: InboundMessage,
-    headers: MessageHeaders,
-    messageId: string | null,
-  ): OutcomeSource {
-    const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
-    const sender = senderOf(headers);
-    return sender === null ? source : { ...source, sender };
   }
 
   private outcomeRecord(
@@ -185,6 +169,10 @@ export class CommandOutcomes {
     if (name === undefined) this.fullNames.set(topic, (name = `${this.topicPrefix}${topic}`));
     return name;
   }
+}
+
+function idsOf(headers: MessageHeaders): Pick<Envelope, 'messageId' | 'sender'> {
+  return { messageId: messageIdOf(headers), sender: senderOf(headers) };
 }
 
 /** The reason of a dead letter for one or more faults; `namesOthers`: its message names other machines, too. */

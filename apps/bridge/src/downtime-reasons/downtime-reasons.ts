@@ -6,6 +6,7 @@ import type { BridgeSettings } from '#libs/config';
 import {
   describeAhead,
   type DowntimeReason,
+  openEnvelope,
   type Parsed,
   parseDowntimeReason,
   rejected,
@@ -71,8 +72,9 @@ export class DowntimeReasons {
 
   /** Accepts a message of `mes.downtime-reasons.v1`. */
   readonly acceptReason = (message: InboundMessage): void => {
-    const { target, envelope } = this.outcomes.openMessage(message);
+    const envelope = openEnvelope(message);
     const parsed = envelope.ok ? this.readReason(envelope.value.body) : envelope;
+    const target = this.outcomes.targetOf(message, envelope);
     if (!parsed.ok) {
       message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;

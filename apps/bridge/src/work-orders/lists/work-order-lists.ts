@@ -3,7 +3,7 @@ import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
+import { openEnvelope, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import { CallSlots } from '#libs/delivery';
 import { handleEach, type InboundMessage } from '#libs/kafka';
 import {
@@ -80,8 +80,9 @@ export class WorkOrderLists {
 
   /** Accepts a message of `erp.work-order-lists.v1`: replacement lists, each the whole list of a machine. */
   readonly acceptLists = (message: InboundMessage): void => {
-    const { target, envelope } = this.outcomes.openMessage(message);
+    const envelope = openEnvelope(message);
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
+    const target = this.outcomes.targetOf(message, envelope);
     if (!parsed.ok) {
       message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;

@@ -4,6 +4,7 @@ import type { BridgeSettings } from '#libs/config';
 import {
   type Envelope,
   isFinishedStatus,
+  openEnvelope,
   type OrderMessage,
   type Parsed,
   type Rejection,
@@ -74,7 +75,8 @@ export class OrderRelay {
         continue;
       }
       try {
-        const { target, envelope } = this.outcomes.openMessage(message);
+        const envelope = openEnvelope(message);
+        const target = this.outcomes.targetOf(message, envelope);
         const reading = envelope.ok ? this.readMessage(message, envelope.value) : envelope;
         // Awaiting a result that is there already would cost as much as reading the document.
         const content = reading instanceof Promise ? await reading : reading;
