@@ -99,7 +99,7 @@ export class GroupFlows {
       ...rules.map((rule) => rule.oldestAgeMs),
     );
     const partitions: Record<string, number[]> = {};
-    for (const { topic: full, partition } of this.strategy.consumer.backlog) {
+    for (const { topic: full, partition } of this.strategy.consumer.inputs.backlog()) {
       const topic = full.slice(this.settings.kafka.topicPrefix.length);
       if (CONSUMED_TOPICS[flow].includes(topic)) (partitions[topic] ??= []).push(partition);
     }

@@ -92,7 +92,7 @@ export class MetricsRegistry {
         'Messages fetched, not yet final',
         ['topic', 'partition'],
         (it) => {
-          for (const { topic, partition, messages } of consumer.backlog)
+          for (const { topic, partition, messages } of consumer.inputs.backlog())
             it.set({ topic, partition }, messages);
         },
       ),
@@ -101,7 +101,7 @@ export class MetricsRegistry {
         'Messages that were deleted before they were read',
         ['topic'],
         (it) => {
-          for (const [topic, count] of consumer.lostMessages) it.inc({ topic }, count);
+          for (const [topic, count] of consumer.inputs.lost) it.inc({ topic }, count);
         },
       ),
       scrapedGauge(
@@ -109,7 +109,7 @@ export class MetricsRegistry {
         '1 while the topic, or a partition of it, does not take records',
         ['topic'],
         (it) => {
-          for (const { topic, problem } of consumer.writtenTopics) {
+          for (const { topic, problem } of consumer.health.writtenTopics()) {
             it.set({ topic }, problem === undefined ? 0 : 1);
           }
         },

@@ -60,9 +60,9 @@ export class Readiness implements HealthConditions {
   }
 
   private outcomesProblem(): string | undefined {
-    const problems = this.strategy.consumer.writtenTopics.flatMap(({ topic, problem }) =>
-      problem ? [`${topic}: ${problem}`] : [],
-    );
+    const problems = this.strategy.consumer.health
+      .writtenTopics()
+      .flatMap(({ topic, problem }) => (problem ? [`${topic}: ${problem}`] : []));
     const said =
       problems.length > 0
         ? [`outcomes and dead letters are not taken: ${problems.join('; ')}`]
@@ -90,7 +90,8 @@ export class Readiness implements HealthConditions {
 
   private stateProblem(): string | undefined {
     const { consumer } = this.strategy;
-    const { readProblem, waitingPartitions: waiting, stateProblem, commitProblem } = consumer;
+    const { readProblem, stateProblem, inputs } = consumer;
+    const { waitingPartitions: waiting, commitProblem } = inputs;
     if (readProblem !== undefined) return `messages wait that cannot be read: ${readProblem}`;
     const why = stateProblem ?? commitProblem;
     if (waiting === 0) {

@@ -99,10 +99,11 @@ export class CallbackFlow {
    * failing call it has only the status.
    */
   get deliveryProblem(): string | undefined {
-    const { state, startProblem, endedBecause, readProblem, commitProblem } = this.consumer;
+    const { state, startProblem, endedBecause, readProblem, inputs } = this.consumer;
     if (startProblem !== undefined) return `no topic to read: ${startProblem}`;
     if (state === 'broken') return `the topic cannot be read: ${endedBecause}`;
     if (readProblem !== undefined) return `the topic cannot be read: ${readProblem}`;
+    const { commitProblem } = inputs;
     if (commitProblem !== undefined) return `nothing can be committed: ${commitProblem}`;
     const { failing } = this;
     // if nothing waits, the partitions were revoked, or the failed outcomes were given up

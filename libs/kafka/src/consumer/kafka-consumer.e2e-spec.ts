@@ -245,8 +245,8 @@ describe('KafkaConsumer', () => {
       expect(handed).toEqual(['0', 'stuck 1', '2', '3', '4']);
       const lost = { msg: 'messages lost: deleted before they were read', topic, partition: 0 };
       expect(errors).toEqual([{ ...lost, offset: 1, until: 3 }]);
-      expect(before.lostMessages).toEqual(new Map([[topic, 0]]));
-      expect(after.lostMessages).toEqual(new Map([[topic, 2]]));
+      expect(before.inputs.lost).toEqual(new Map([[topic, 0]]));
+      expect(after.inputs.lost).toEqual(new Map([[topic, 2]]));
     });
   });
 

@@ -11,7 +11,7 @@ import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-po
 import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { CommittedOffsets } from '../producer/committed-offsets.js';
 import { CommitInterval, PartitionTransactions } from '../producer/partition-transactions.js';
-import { TopicHealth, type WrittenTopic } from '../producer/write-failures.js';
+import { TopicHealth } from '../producer/write-failures.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -70,9 +70,14 @@ export class KafkaConsumer {
   private readonly supervised: SupervisedConsumer;
   private readonly logger = new Logger('Consumer');
   private readonly partitions: AssignedPartitions;
+  /** What operators see of the input partitions. */
+  readonly inputs: Pick<
+    AssignedPartitions,
+    'backlog' | 'commitProblem' | 'lost' | 'waitingPartitions'
+  >;
+  readonly health = new TopicHealth();
   private readonly drain: CallDrain;
   private readonly states: ReadonlyMap<string, KeyedStateTopic>;
-  private readonly health = new TopicHealth();
   private isWidening = false;
   private closing: Promise<void> | undefined;
 
@@ -98,6 +103,7 @@ export class KafkaConsumer {
       beginTransactions: (topic, partition, progress, listener) =>
         new PartitionTransactions(topic, partition, progress, transactions, listener),
     });
+    this.inputs = this.partitions;
     this.drain = new CallDrain(options.calls, this.partitions);
     this.states = new Map(options.stateTopics.map((state) => [state.name, state]));
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
@@ -138,36 +144,15 @@ export class KafkaConsumer {
     return whys.filter(Boolean).join('; ') || undefined;
   }
 
-  get waitingPartitions(): number {
-    return this.partitions.waitingPartitions;
-  }
-
   /** Why state cannot be restored or written, for `/health/ready`; undefined while it can. */
   get stateProblem(): string | undefined {
     return [...this.states.values()].map(({ stateProblem }) => stateProblem).find(Boolean);
   }
 
-  get commitProblem(): string | undefined {
-    return this.partitions.commitProblem;
-  }
-
-  get writtenTopics(): WrittenTopic[] {
-    return this.health.writtenTopics();
-  }
-
-  /** Messages of the inputs that Kafka deleted before they were read, by topic. */
-  get lostMessages(): ReadonlyMap<string, number> {
-    return this.partitions.lost;
-  }
-
-  get backlog(): PartitionBacklog[] {
-    return this.partitions.backlog();
-  }
-
-  /** Returns {@link backlog} after asking Kafka for the ends of paused partitions, which no fetch reports. */
+  /** Returns the backlog after asking Kafka for the ends of paused partitions, which no fetch reports. */
   async measureBacklog(): Promise<PartitionBacklog[]> {
     await withDeadline(this.readPausedEnds(), PAUSED_ENDS_DEADLINE_MS);
-    return this.backlog;
+    return this.partitions.backlog();
   }
 
   /** Stops fetching, lets calls under way finish, commits, leaves the group; once, however often it is called. */

@@ -53,7 +53,7 @@ export class ConsecutiveFailures {
 }
 
 /** A topic that transactions write to. */
-export interface WrittenTopic {
+interface WrittenTopic {
   topic: string;
   /** Why the topic, or one of its partitions, has refused records for a while; undefined if it has not. */
   problem: string | undefined;
