@@ -32,7 +32,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
     @Inject(TRACING) tracing: Tracing,
     controls: FlowControls,
     shares: GroupShares,
-    frames: OutputFrames,
+    @Optional() frames?: OutputFrames,
     @Optional() states?: MachineStates,
     @Optional() workOrders?: WorkOrderTopics,
     @Optional() registry?: SchemaRegistry,
@@ -58,7 +58,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
         await prepareTopics(kafka, settings, topics, signal, report);
         if (signal.aborted) return;
         report('the schemas of outputs are not registered yet, see schema-registry');
-        await frames.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
+        await frames?.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
         controls.followControls();
         shares.followShares();
       },

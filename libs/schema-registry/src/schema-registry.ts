@@ -373,8 +373,8 @@ export class OutputFrames {
   private readonly ids = new Map<string, number>();
 
   constructor(
-    private readonly registry?: SchemaRegistry,
-    private readonly outputs: readonly FramedOutput[] = [],
+    private readonly registry: SchemaRegistry,
+    private readonly outputs: readonly FramedOutput[],
   ) {
     this.topics = new Set(outputs.map((output) => FRAMED_OUTPUTS[output]));
   }
@@ -394,7 +394,7 @@ export class OutputFrames {
     for (const output of this.outputs) {
       const topic = FRAMED_OUTPUTS[output];
       const name = `${topicPrefix}${topic}`;
-      if (this.registry === undefined || !published.has(name) || this.ids.has(topic)) continue;
+      if (!published.has(name) || this.ids.has(topic)) continue;
       const schema = outputSchema(output);
       this.ids.set(topic, await this.registry.registeredId(`${name}-value`, schema, signal));
     }

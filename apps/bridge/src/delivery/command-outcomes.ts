@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
@@ -54,7 +54,7 @@ export class CommandOutcomes {
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
     private readonly clock: Clock,
     private readonly deadLetters: DeadLetters,
-    private readonly frames: OutputFrames = new OutputFrames(),
+    @Optional() private readonly frames?: OutputFrames,
   ) {
     this.topicPrefix = kafka.topicPrefix;
   }
@@ -148,20 +148,23 @@ export class CommandOutcomes {
       time: this.clock.nowSeconds(),
       subject: machineId ?? undefined,
     });
-    const value = this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome));
     const record = {
       topic,
       key,
-      value,
+      value: this.valueOf(outcome),
       headers: trace === undefined ? headers : { ...headers, ...traceHeaders(trace) },
     };
     const isShort = outcome.workingOrders === undefined || record.value.length <= SHORT_BYTES;
     if (isShort) return record;
     const leaner = (): OutboundRecord => {
-      const json = outcomeJson({ ...outcome, workingOrders: undefined });
-      return { ...record, value: this.frames.valueOf(TOPICS.commandOutcomes, json) };
+      return { ...record, value: this.valueOf({ ...outcome, workingOrders: undefined }) };
     };
     return { ...record, leaner };
+  }
+
+  private valueOf(outcome: CommandOutcome): Buffer | string {
+    const json = outcomeJson(outcome);
+    return this.frames?.valueOf(TOPICS.commandOutcomes, json) ?? json;
   }
 
   private fullNameOf(topic: string): string {

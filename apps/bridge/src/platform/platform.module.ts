@@ -4,6 +4,7 @@ import {
   Module,
   type OnApplicationShutdown,
   Optional,
+  type Provider,
 } from '@nestjs/common';
 import { Histogram } from 'prom-client';
 import { Clock } from '#libs/clock';
@@ -50,8 +51,6 @@ export class PlatformModule implements OnApplicationShutdown {
     const kafka = createKafka(settings.kafka);
     const clock = new Clock(settings.clock);
     const calls = new CallLatency();
-    const { schemaRegistry } = settings;
-    const registry = schemaRegistry && new SchemaRegistry(schemaRegistry);
     const providers = [
       { provide: BRIDGE_SETTINGS, useValue: settings },
       { provide: TRACING, useValue: tracing },
@@ -66,8 +65,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: CallLatency, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock, tracing) },
       ServiceClockWatch,
-      { provide: OutputFrames, useValue: new OutputFrames(registry, schemaRegistry?.outputs) },
-      ...(registry === undefined ? [] : [{ provide: SchemaRegistry, useValue: registry }]),
+      ...(settings.schemaRegistry === undefined ? [] : schemaProviders(settings.schemaRegistry)),
     ];
     return { module: PlatformModule, providers, exports: providers };
   }
@@ -81,6 +79,15 @@ export class PlatformModule implements OnApplicationShutdown {
       this.registry?.closeRegistry(),
     ]);
   }
+}
+
+function schemaProviders(settings: NonNullable<BridgeSettings['schemaRegistry']>): Provider[] {
+  const registry = new SchemaRegistry(settings);
+  const frames = new OutputFrames(registry, settings.outputs);
+  return [
+    { provide: SchemaRegistry, useValue: registry },
+    { provide: OutputFrames, useValue: frames },
+  ];
 }
 
 function createCloudClient(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
@@ -26,7 +26,7 @@ export class WatchContext {
     readonly metrics: PollingMetrics,
     @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forgetReasons'>,
     @Inject(TRACING) readonly tracing = NO_TRACING,
-    readonly frames: OutputFrames = new OutputFrames(),
+    @Optional() readonly frames?: OutputFrames,
   ) {}
 
   /** Epoch seconds by the later clock, ours or the service's, to judge the service's times; a `Date` may lag. */

@@ -5,7 +5,7 @@ import {
   type StateChange,
   type TransactedState,
 } from '#libs/kafka';
-import { OutputFrames } from '#libs/schema-registry';
+import type { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import { cloudEventHeaders, factorySource, SEQUENCE_EXTENSION, TOPICS } from '#libs/contracts';
 import type { Derivation } from '../derivation/derive-state-changes.js';
@@ -46,7 +46,7 @@ export class StatePublisher {
   constructor(
     private readonly state: TransactedState<TrackedMachine>,
     private readonly topicPrefix: string,
-    private readonly frames = new OutputFrames(),
+    private readonly frames?: OutputFrames,
   ) {}
 
   /**
@@ -172,10 +172,11 @@ export class StatePublisher {
   ): OutboundRecord {
     const { id, time, sequence, event } = published;
     const { machineId, factoryId } = event.data;
+    const json = JSON.stringify(event.data);
     return {
       topic: `${this.topicPrefix}${TOPICS.stateChanges}`,
       key: machineId,
-      value: this.frames.valueOf(TOPICS.stateChanges, JSON.stringify(event.data)),
+      value: this.frames?.valueOf(TOPICS.stateChanges, json) ?? json,
       headers: {
         ...cloudEventHeaders({
           id,
@@ -194,7 +195,8 @@ export class StatePublisher {
   private latestStateRecords(tracked: TrackedMachine): OutboundRecord[] {
     if (tracked.sequence === 0) return [];
     const record = stateRecord(tracked);
-    const value = record && this.frames.valueOf(TOPICS.states, JSON.stringify(record));
+    const json = record && JSON.stringify(record);
+    const value = json && (this.frames?.valueOf(TOPICS.states, json) ?? json);
     return [this.jsonRecord(TOPICS.states, tracked.machineId, value)];
   }
 
