@@ -42,6 +42,7 @@ export type {
   KafkaMessage,
   Message,
   Producer,
+  ProducerBatch,
   TopicMessages,
   TopicPartition,
   Transaction,

@@ -10,14 +10,13 @@ import {
   assertSendable,
   batchesOf,
   byteLength,
-  compressionOf,
   MAX_BATCH_BYTES,
   mustCompress,
   type OutboundRecord,
   partitionByKey,
   type RecordRefusedError,
   refusalOf,
-  toTopicMessages,
+  toProducerBatch,
 } from './outbound-record.js';
 import { ConsecutiveFailures } from './write-failures.js';
 
@@ -146,9 +145,7 @@ export class IdempotentProducer {
     // Closed meanwhile: nothing more may be sent, and only this call can disconnect the new producer.
     if (this.stopping.signal.aborted) await this.disconnectProducer();
     this.stopping.signal.throwIfAborted();
-    const topicMessages = toTopicMessages(records);
-    const compression = compressionOf(isCompressed);
-    const [answer] = await this.producer.sendBatch({ acks: -1, compression, topicMessages });
+    const [answer] = await this.producer.sendBatch(toProducerBatch(records, isCompressed));
     return { partition: answer?.partition ?? 0, offset: Number(answer?.baseOffset) };
   }
 

@@ -8,7 +8,7 @@ import {
   type OutboundRecord,
   partitionByKey,
   partitionOf,
-  toTopicMessages,
+  toProducerBatch,
 } from './outbound-record.js';
 
 describe('batchesOf', () => {
@@ -34,18 +34,18 @@ describe('batchesOf', () => {
   });
 });
 
-describe('toTopicMessages', () => {
+describe('toProducerBatch', () => {
   it('groups the records of each topic in order, unchanged', () => {
     const records = ['a 1', 'b 1', 'a 2', 'b 2', 'a 3'].map((value, partition) => ({
       ...{ topic: value.charAt(0), key: Buffer.from([0xff]), partition },
       ...{ value: value === 'b 2' ? null : value, headers: { name: 'of a header' } },
     }));
     const [a1, b1, a2, b2, a3] = records;
-    expect(toTopicMessages(records)).toMatchObject([
+    expect(toProducerBatch(records, false).topicMessages).toMatchObject([
       { topic: 'a', messages: [a1, a2, a3] },
       { topic: 'b', messages: [b1, b2] },
     ]);
-    expect(toTopicMessages([])).toEqual([]);
+    expect(toProducerBatch([], false).topicMessages).toEqual([]);
   });
 });
 

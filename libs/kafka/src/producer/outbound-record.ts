@@ -6,7 +6,7 @@ import {
   UnencodableMessageError,
   unsentBatches,
 } from '#libs/kafkajs-patches';
-import type { Message, TopicMessages } from '../client/kafka-port.js';
+import type { Message, ProducerBatch, TopicMessages } from '../client/kafka-port.js';
 
 export interface OutboundRecord {
   /** Full name, with the prefix. */
@@ -131,12 +131,11 @@ export function mustCompress(bytes: number): boolean {
   return bytes >= COMPRESS_FROM_BYTES;
 }
 
-export function compressionOf(isCompressed: boolean): CompressionTypes {
-  return isCompressed ? CompressionTypes.GZIP : CompressionTypes.None;
-}
-
 /** Converts records to the argument of kafkajs's sendBatch; those of a topic keep their order. */
-export function toTopicMessages(records: readonly OutboundRecord[]): TopicMessages[] {
+export function toProducerBatch(
+  records: readonly OutboundRecord[],
+  isCompressed: boolean,
+): ProducerBatch {
   const topics = new Map<string, TopicMessages>();
   for (const record of records) {
     const { topic } = record;
@@ -145,7 +144,8 @@ export function toTopicMessages(records: readonly OutboundRecord[]): TopicMessag
     // Not copied: kafkajs reads only the fields that it knows, and the patch of its producer writes the headers.
     entry.messages.push(record as Message);
   }
-  return [...topics.values()];
+  const compression = isCompressed ? CompressionTypes.GZIP : CompressionTypes.None;
+  return { acks: -1, compression, topicMessages: [...topics.values()] };
 }
 
 /** Partition of a key as every client with Java's default partitioner computes it (murmur2). */

@@ -5,11 +5,10 @@ import type { RecordPlace } from '../reading/stored-record.js';
 import {
   assertSendable,
   batchesOf,
-  compressionOf,
   MAX_BATCH_BYTES,
   type OutboundRecord,
   partitionByKey,
-  toTopicMessages,
+  toProducerBatch,
 } from './outbound-record.js';
 
 /** Time after which the brokers abort a transaction that has not ended. */
@@ -157,11 +156,9 @@ async function sendRecords(
   records: readonly OutboundRecord[],
   { isCompressed = false, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
 ): Promise<SentBatch[]> {
-  const compression = compressionOf(isCompressed);
   const sent: SentBatch[] = [];
   for (const batch of batchesOf(records, maxBatchBytes)) {
-    const topicMessages = toTopicMessages(batch);
-    const answers = await transaction.sendBatch({ acks: -1, compression, topicMessages });
+    const answers = await transaction.sendBatch(toProducerBatch(batch, isCompressed));
     sent.push({ batch, answers });
   }
   return sent;
