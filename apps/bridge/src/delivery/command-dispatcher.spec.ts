@@ -294,6 +294,18 @@ describe('CommandDispatcher', () => {
       });
     });
 
+    it('handles the message of a call again that a bug keeps from being concluded', async () => {
+      const bug = new Error('a bug');
+      const retryRefused = (): never => {
+        throw bug;
+      };
+      flow = new Flow({ ...options, retryRefused });
+      flow.service = () => refused;
+      const [mill] = await flow.submitAll('mill1');
+      expect(mill).toEqual({ results: [], ends: [bug] });
+      expect(flow.left).toEqual(NOTHING);
+    });
+
     it('defers a command once, none that is final in time, and stops its timer while no command waits', async () => {
       flow = new Flow({ ...options, deferredAfterMs: 3000 });
       flow.service = ([name]) => (name === 'mill1' ? awayFor(1400) : applied);
