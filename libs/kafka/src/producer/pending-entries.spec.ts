@@ -155,13 +155,20 @@ describe('PendingEntries', () => {
   });
 
   describe('after a failure', () => {
+    /** Returns the entries of the transaction that fails; they back off for a second. */
+    const failNext = ({ lastedLong = false } = {}): readonly TransactionEntry[] => {
+      const { entries } = waiting.takeForTransaction(0);
+      waiting.transactionFailed(entries, 1000);
+      if (lastedLong) waiting.transactionLastedLong(entries);
+      waiting.returnToFront(entries, lastedLong ? 2000 : undefined);
+      return entries;
+    };
+
     beforeEach(() => {
       waiting.addEntry(entry(1, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
       waiting.addEntry(entry(2), 0);
       waiting.addEntry(entry(3), 0);
-      const { entries } = waiting.takeForTransaction(0);
-      waiting.transactionFailed(entries, 1000);
-      waiting.returnToFront(entries);
+      failNext();
     });
 
     it.each([
@@ -192,9 +199,7 @@ describe('PendingEntries', () => {
     });
 
     it('lets a topic set that fails alone wait, and the others go on', () => {
-      const deadLetters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(deadLetters, 1000);
-      waiting.returnToFront(deadLetters);
+      failNext();
       const outcomes = waiting.takeForTransaction(0).entries;
       expect(outcomes.flatMap(({ offsets }) => offsets)).toEqual([2, 3]);
       waiting.transactionCommitted(outcomes);
@@ -208,18 +213,12 @@ describe('PendingEntries', () => {
     });
 
     it('takes other topic sets first after a long failure of one, even if its back-off is over', () => {
-      const deadLetters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(deadLetters, 1000);
-      waiting.transactionLastedLong(deadLetters);
-      waiting.returnToFront(deadLetters, 2000);
+      failNext({ lastedLong: true });
       expect([offsetsTaken(40_000), offsetsTaken(40_000)]).toEqual([[2, 3], [1]]);
     });
 
     it('takes a topic set that others go before after ten seconds all the same', () => {
-      const deadLetters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(deadLetters, 1000);
-      waiting.transactionLastedLong(deadLetters);
-      waiting.returnToFront(deadLetters, 2000);
+      failNext({ lastedLong: true });
       expect(offsetsTaken(40_000)).toEqual([2, 3]);
       waiting.addEntry(entry(4), 49_000);
       expect(offsetsTaken(50_000)).toEqual([1]);
@@ -230,10 +229,7 @@ describe('PendingEntries', () => {
       room.items = 0;
       waiting.addEntry(entry(4, { item: 0 }), 0);
       waiting.addEntry(entry(4, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
-      const { entries: whole } = waiting.takeForTransaction(0);
-      expect(whole).toHaveLength(2);
-      waiting.transactionFailed(whole, 1000);
-      waiting.returnToFront(whole);
+      expect(failNext()).toHaveLength(2);
       expect(offsetsTaken()).toEqual([]);
       expect(waiting.dueMs(0)).toBe(1000);
       expect(offsetsTaken(1000)).toEqual([4, 4]);
@@ -251,9 +247,7 @@ describe('PendingEntries', () => {
     });
 
     it('ends no message before its earlier entries are committed', () => {
-      const deadLetters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(deadLetters, 1000);
-      waiting.returnToFront(deadLetters);
+      failNext();
       waiting.transactionCommitted(waiting.takeForTransaction(0).entries);
       waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES], item: 0 }), 10);
       waiting.addEntry(entry(5), 10);
