@@ -2,6 +2,7 @@ import type { Entry } from '../../../src/api/index.js';
 import {
   compareSending,
   isForgotten,
+  markUnanswered,
   operatorAt,
   type OutgoingReason,
   rowStatus,
@@ -103,6 +104,16 @@ describe('an entry on its way', () => {
     const correction = { ...reason, id: 'correction', madeAt: 720, sendAfterMs: 30_000 };
     const sorted = [correction, earlier].sort(compareSending);
     expect(sorted.map(({ id }) => id)).toEqual(['earlier', 'correction']);
+  });
+
+  it('is unanswered once the server has forgotten it, and never while it is not sent', () => {
+    const sent = { ...reason, status: 'sent' } as const;
+    const times = { lastShiftStart: 1000, sentAt: 700, nowMs: 5 };
+    const unanswered = { ...sent, status: 'unanswered', settledAtMs: 5 };
+    expect(markUnanswered(sent, times)).toEqual(unanswered);
+    expect(markUnanswered(sent, { ...times, sentAt: 1000 })).toBe(sent);
+    for (const kept of [reason, { ...sent, startTime: 1000 }, { ...sent, endTime: 1000 }])
+      expect(markUnanswered(kept, times)).toBe(kept);
   });
 
   it('is forgotten a day after its final answer, and never before', () => {
