@@ -59,6 +59,17 @@ describe('PendingEntries', () => {
     expect([offsetsTaken(), offsetsTaken()]).toEqual([[1], [2]]);
   });
 
+  it('returns entries that were removed behind those added since, with their bytes', () => {
+    const value = 'x'.repeat(600_000);
+    const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
+    for (const offset of [1, 2]) waiting.addEntry(entry(offset, { records }), 0);
+    const removed = waiting.removeAll();
+    waiting.addEntry(entry(3), 0);
+    waiting.returnToEnd(removed);
+    expect(waiting.isFull).toBe(true);
+    expect([offsetsTaken(), offsetsTaken(), offsetsTaken()]).toEqual([[3], [1], [2]]);
+  });
+
   it('keeps entries above the offsets that the metadata has room for, until another one is added', () => {
     for (const offset of [1, 7]) waiting.addEntry(entry(offset), 0);
     room.upTo = 5;
