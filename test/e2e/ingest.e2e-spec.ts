@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, post, RunningIngest } from '../support/running-ingest.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
+import { captureLogs } from '../../libs/logging/test/captured-logs.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const ORDER = {
@@ -457,5 +459,26 @@ describe('ingest', () => {
     );
     expect(metrics).toMatch(/machine_ingest_records_repeated_total [1-9]/);
     expect(metrics).toContain('machine_ingest_kafka_up 1');
+  });
+
+  it('names the clocks while its own is ahead of the brokers, and opens its writer again ever less often', async () => {
+    for (const topic of TOPICS)
+      await kafka.topics.configure(topic, { 'message.timestamp.after.max.ms': '3600000' });
+    const ahead = await start('ahead');
+    const logs = captureLogs();
+    const realNow = Date.now;
+    jest.spyOn(Date, 'now').mockImplementation(() => realNow() + 2 * 3_600_000);
+    const answers = await Promise.all(
+      [{ 'idempotency-key': 'ahead' }, {}].map((headers) => ahead.post('/lists', LIST, headers)),
+    );
+    jest.restoreAllMocks();
+    logs.release();
+    for (const answer of answers) {
+      const { message } = (await answer.json()) as { message: string };
+      expect([answer.status, message]).toEqual([503, expect.stringContaining('clock')]);
+    }
+    const opened = logs.lines().filter((line) => JSON.stringify(line).includes('opened again'));
+    expect(opened.length).toBeLessThan(60);
+    expect((await take(ahead, 'after')).status).toBe(202);
   });
 });

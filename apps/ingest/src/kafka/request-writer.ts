@@ -86,6 +86,8 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Fenced incarnations whose receipts have all been read; by their id and the present writer's. */
   private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
+  /** Writers lost since a record was written: while Kafka refuses its time, each record loses one. */
+  private lostInARow = 0;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
 
@@ -246,6 +248,7 @@ export class RequestWriter implements OnApplicationShutdown {
           replaces: isClaimed ? claim : 'none',
         });
         this.log.noteReceipt(key, receipt);
+        this.lostInARow = 0;
         return { receipt, isRepeated: false };
       } catch (error) {
         if (error instanceof WriterLostError) {
@@ -253,6 +256,7 @@ export class RequestWriter implements OnApplicationShutdown {
           // the refused record may be another one
           if (!error.hasRefusedRecord) this.failures.set(key, error.message);
         } else if (error instanceof NotClaimedError) attempt.wasAborted = true;
+        else if (error instanceof NotBegunError && this.failures.has(key)) break;
         else throw error;
       }
     }
@@ -327,6 +331,10 @@ export class RequestWriter implements OnApplicationShutdown {
       const error = former.lost?.message;
       this.logger.warn({ msg: 'the writer is lost and opened again', error });
       await former.stopWriting();
+      const ceilingMs = Math.min(OPEN_AGAIN_AFTER_MS, 25 * 2 ** this.lostInARow);
+      this.lostInARow += 1;
+      // at random: two processes may have fenced each other
+      await realDelayMs(Math.random() * ceilingMs, this.stopping.signal);
     }
     const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
