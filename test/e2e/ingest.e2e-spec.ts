@@ -468,11 +468,13 @@ describe('ingest', () => {
     const logs = captureLogs();
     const realNow = Date.now;
     jest.spyOn(Date, 'now').mockImplementation(() => realNow() + 2 * 3_600_000);
+    const requests = [{ 'idempotency-key': 'ahead' }, {}];
     const answers = await Promise.all(
-      [{ 'idempotency-key': 'ahead' }, {}].map((headers) => ahead.post('/lists', LIST, headers)),
-    );
-    jest.restoreAllMocks();
-    logs.release();
+      requests.map((headers) => ahead.post('/lists', LIST, headers)),
+    ).finally(() => {
+      jest.restoreAllMocks();
+      logs.release();
+    });
     for (const answer of answers) {
       const { message } = (await answer.json()) as { message: string };
       expect([answer.status, message]).toEqual([503, expect.stringContaining('clock')]);

@@ -10,10 +10,10 @@ export function isForLoopback({ headers }: FastifyRequest): boolean {
   return LOOPBACK_HOST.test(headers.host ?? '');
 }
 
-/** Whether a page of another site has sent the request. A proxy may remove `Origin`, but not the browser's own header. */
+/** Whether a web page has sent the request. A proxy may remove `Origin`; an address that was typed has `none`. */
 export function isFromPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   const site = headers['sec-fetch-site'];
-  return headers.origin !== undefined || site === 'cross-site' || site === 'same-site';
+  return headers.origin !== undefined || (site !== undefined && site !== 'none');
 }
 
 /** Digests of a request's Bearer token: Node decodes headers as Latin-1, clients encode them as UTF-8 or Latin-1. */

@@ -65,11 +65,11 @@ export interface HttpReply {
 export type Exchange = HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; why: string };
 
 /** How a request ended: its status, or why it has none. */
-export type HttpStatus = number | 'timeout' | 'network' | 'aborted';
+export type RequestStatus = number | 'timeout' | 'network' | 'aborted';
 
-/** Takes the seconds of every request, without the wait for a token or a turn: a histogram. Must not throw. */
+/** Takes the real seconds of every request, without the wait for a token or a turn: a histogram. Must not throw. */
 export interface CallDurations {
-  observe(labels: { operation: string; status: HttpStatus }, seconds: number): void;
+  observe(labels: { operation: string; status: RequestStatus }, seconds: number): void;
 }
 
 export interface HttpTransportOptions {
@@ -110,12 +110,12 @@ export class HttpTransport {
   async exchange(
     request: HttpRequest,
     caller?: HttpCaller,
-    span?: { endSpan(status: HttpStatus): void },
+    span?: { endSpan(status: RequestStatus): void },
   ): Promise<Exchange> {
     const { timeoutMs, durations } = this.options;
     const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
     const startedMs = realNowMs();
-    let status: HttpStatus = 'aborted';
+    let status: RequestStatus = 'aborted';
     const answer = new Answer(request, maxAnswerBytes, caller?.objection);
     try {
       const sending = (): Promise<Exchange> => this.send(answer);

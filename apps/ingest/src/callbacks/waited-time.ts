@@ -10,9 +10,10 @@ const MAX_MARKS = 1008;
  * an outcome would be given up that has hardly been tried.
  *
  * Within a process it is measured by the monotonic clock, from when the outcome was read. Across processes, and when
- * the group rejoins, it continues from a mark: each ten minutes that an outcome has waited are committed with the
- * group's offset, as a done item of its message. Time since the latest mark is lost, as is all time of outcomes whose
- * own calls have not begun, so that an outcome is retried for too long rather than given up too early.
+ * the group rejoins, it continues from a mark: each ten minutes that an outcome has waited are committed at its next
+ * failed call, as a done item of its message beside the group's offset. Time since the latest mark is lost, as is all
+ * time of outcomes whose own calls have not begun, so that an outcome is retried for too long rather than given up too
+ * early.
  */
 export class WaitedTime {
   private readonly sinceMs = realNowMs();

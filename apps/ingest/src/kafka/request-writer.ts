@@ -86,7 +86,7 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Fenced incarnations whose receipts have all been read; by their id and the present writer's. */
   private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
-  /** Writers lost since a record was written: while Kafka refuses its time, each record loses one. */
+  /** Writers lost since a record was written. While Kafka refuses its time, each record loses one. */
   private lostInARow = 0;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
@@ -331,10 +331,7 @@ export class RequestWriter implements OnApplicationShutdown {
       const error = former.lost?.message;
       this.logger.warn({ msg: 'the writer is lost and opened again', error });
       await former.stopWriting();
-      const ceilingMs = Math.min(OPEN_AGAIN_AFTER_MS, 25 * 2 ** this.lostInARow);
-      this.lostInARow += 1;
-      // at random: two processes may have fenced each other
-      await realDelayMs(Math.random() * ceilingMs, this.stopping.signal);
+      if (former.lost?.hasRefusedRecord !== true) await this.pauseAfterLoss();
     }
     const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
@@ -347,6 +344,13 @@ export class RequestWriter implements OnApplicationShutdown {
     }
     this.writer = writer;
     return writer;
+  }
+
+  private pauseAfterLoss(): Promise<void> {
+    const ceilingMs = Math.min(OPEN_AGAIN_AFTER_MS, 25 * 2 ** this.lostInARow);
+    this.lostInARow += 1;
+    // at random: two processes may have fenced each other
+    return realDelayMs(Math.random() * ceilingMs, this.stopping.signal);
   }
 
   private async countPartitions(): Promise<void> {

@@ -24,12 +24,14 @@ describe('messages that are deleted before this process reads them', () => {
   it('are lost once it is known that no other process has owned the partition', () => {
     const { fetched, lines, lost } = open();
     fetched(7, 12, false);
-    fetched(13, 12, false);
-    fetched(13, 20);
+    fetched(13, 15, false);
+    fetched(15, 12, false);
+    fetched(15, 20);
     fetched(20, 20);
     expect(lines()).toMatchObject([
       { topic: 'a', partition: 3, offset: 7, until: 12 },
-      { topic: 'a', partition: 3, offset: 13, until: 20 },
+      { topic: 'a', partition: 3, offset: 13, until: 15 },
+      { topic: 'a', partition: 3, offset: 15, until: 20 },
     ]);
     expect(lost).toEqual(new Map([['a', 12]]));
   });

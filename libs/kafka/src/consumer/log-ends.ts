@@ -19,7 +19,7 @@ export class LogEnds {
   /** Losses below this offset have been logged. */
   private lostUpTo = 0;
   /** Messages deleted before this process read them, perhaps after another owner did. */
-  private deleted: { offset: number; until: number } | undefined;
+  private readonly deleted: { offset: number; until: number }[] = [];
   /** The first open transaction of a producer: Kafka delivers nothing from its first record on. */
   private open: { offset: number; sinceMs: number; seenMs: number; isLogged: boolean } | undefined;
 
@@ -42,11 +42,10 @@ export class LogEnds {
     this.end = this.highWatermark;
     this.noteTransaction(Number(ends.lastStableOffset));
     const start = Number(ends.lastStartOffset);
-    if (fetchedEnd > 0 && start > fetchedEnd) this.deleted ??= { offset: fetchedEnd, until: start };
+    if (fetchedEnd > 0 && start > fetchedEnd)
+      this.deleted.push({ offset: fetchedEnd, until: start });
     if (!holdsSession) return;
-    if (this.deleted !== undefined) this.logLoss(this.deleted.offset, this.deleted.until);
-    this.deleted = undefined;
-    if (fetchedEnd > 0) this.logLoss(fetchedEnd, start);
+    for (const { offset, until } of this.deleted.splice(0)) this.logLoss(offset, until);
   }
 
   /** Records the end of the partition in an admin's answer, which may be older than the latest fetch. */

@@ -146,6 +146,8 @@ async function followStream(signal: AbortSignal): Promise<number> {
   let timer = 0;
   heard();
   sessionAtRequest = store.session.peek();
+  // of the former stream: this one brings them again
+  waitingEvents.length = 0;
   try {
     const response = await fetch(path, {
       headers: {
