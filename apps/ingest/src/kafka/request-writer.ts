@@ -331,7 +331,11 @@ export class RequestWriter implements OnApplicationShutdown {
       const error = former.lost?.message;
       this.logger.warn({ msg: 'the writer is lost and opened again', error });
       await former.stopWriting();
-      if (former.lost?.hasRefusedRecord !== true) await this.pauseAfterLoss();
+      if (former.lost?.hasRefusedRecord !== true) {
+        const ceilingMs = Math.min(OPEN_AGAIN_AFTER_MS, 25 * 2 ** this.lostInARow++);
+        // at random: two processes may have fenced each other
+        await realDelayMs(Math.random() * ceilingMs, this.stopping.signal);
+      }
     }
     const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
@@ -344,13 +348,6 @@ export class RequestWriter implements OnApplicationShutdown {
     }
     this.writer = writer;
     return writer;
-  }
-
-  private pauseAfterLoss(): Promise<void> {
-    const ceilingMs = Math.min(OPEN_AGAIN_AFTER_MS, 25 * 2 ** this.lostInARow);
-    this.lostInARow += 1;
-    // at random: two processes may have fenced each other
-    return realDelayMs(Math.random() * ceilingMs, this.stopping.signal);
   }
 
   private async countPartitions(): Promise<void> {
