@@ -17,11 +17,14 @@ export function misspeltSettings(
   return Object.keys(environment)
     .filter((name) => isSet(name) && !names.includes(name) && !KNOWN_OTHERWISE.test(name))
     .flatMap((name) => {
-      const alike = unset.filter((known) => stemOf(known) === stemOf(name));
+      const stem = stemOf(name);
+      const alike = unset.filter((known) => stemOf(known) === stem);
       if (alike.length > 0) return [{ name, meant: alike.join(' or ') }];
+      const edits = unset.map((known) => editDistance(name, known));
       for (const [index, shortest] of SHORTEST_NAMES.entries()) {
-        const long = unset.filter((known) => known.length >= shortest);
-        const meant = long.filter((known) => editDistance(name, known) === index + 1);
+        const meant = unset.filter(
+          (known, place) => known.length >= shortest && edits[place] === index + 1,
+        );
         if (meant.length > 0) return [{ name, meant: meant.join(' or ') }];
       }
       return [];
@@ -33,26 +36,31 @@ function stemOf(name: string): string {
   return name.replace(/_(FILE|SECONDS|MS|BYTES)$/, '');
 }
 
-/** Number of characters to insert, delete, replace or swap with the next (optimal string alignment). */
+/**
+ * Number of characters to insert, delete, replace or swap with the next (optimal string alignment); more than
+ * {@link MOST_EDITS} as soon as that is sure: a pod has hundreds of variables, one for each port of each service.
+ */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_EDITS) return MOST_EDITS + 1;
-  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
-  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const costs = [row];
-    rows.push(costs);
     for (let column = 1; column <= b.length; column += 1) {
       const isSame = a[row - 1] === b[column - 1];
       const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
       costs.push(
         Math.min(
-          at(row - 1, column) + 1,
-          at(row, column - 1) + 1,
-          at(row - 1, column - 1) + (isSame ? 0 : 1),
-          isSwapped ? at(row - 2, column - 2) + 1 : Infinity,
+          (last[column] ?? 0) + 1,
+          (costs[column - 1] ?? 0) + 1,
+          (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+          isSwapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
         ),
       );
     }
+    // A swap skips a row.
+    if (Math.min(...last, ...costs) > MOST_EDITS) return MOST_EDITS + 1;
+    [beforeLast, last] = [last, costs];
   }
-  return at(a.length, b.length);
+  return last[b.length] ?? 0;
 }
