@@ -4,7 +4,6 @@ import type { Admin, KafkaClient } from './kafka-port.js';
 import { allEnded, withAdmin } from './with-admin.js';
 
 export interface TopicDescription {
-  name: string;
   partitions: number;
   /** Replicas of the partition with the fewest. */
   replicas: number;
@@ -37,7 +36,7 @@ export async function describeTopics(
       topics.map(({ name, partitions }) => {
         const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
         const config = configs.get(name) ?? new Map<string, string>();
-        return [name, { name, partitions: partitions.length, replicas, config }];
+        return [name, { partitions: partitions.length, replicas, config }];
       }),
     );
   });
