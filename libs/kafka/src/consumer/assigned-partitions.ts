@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { FetchedEnds, FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
+import { partitionName } from '../reading/stored-record.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
@@ -59,20 +60,20 @@ export class AssignedPartitions {
     this.revokeAllBut(assignment);
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
-        const kept = this.owned.get(keyOf(topic, partition));
+        const kept = this.owned.get(partitionName(topic, partition));
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.openPartition(topic, partition);
         opened.pauseHandOver('progress');
         if (mustWait(topic, partition)) opened.pauseHandOver('state');
-        this.owned.set(keyOf(topic, partition), opened);
+        this.owned.set(partitionName(topic, partition), opened);
       }
     }
   }
 
   /** Returns whether to pause. Ignores a fetch of a partition revoked meanwhile: its commit would skip messages. */
   bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
-    const key = keyOf(from.topic, from.partition);
+    const key = partitionName(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || owned.skipsUnfinished(from.first, first === undefined)) return false;
@@ -84,12 +85,12 @@ export class AssignedPartitions {
   }
 
   stateRestored(topic: string, partition: number): void {
-    this.owned.get(keyOf(topic, partition))?.resumeHandOver('state');
+    this.owned.get(partitionName(topic, partition))?.resumeHandOver('state');
   }
 
   /** Resolves once no earlier owner can write records or offsets of the partition. */
   async untilFenced(topic: string, partition: number): Promise<void> {
-    await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
+    await this.owned.get(partitionName(topic, partition))?.transactions.fenced;
   }
 
   get waitingPartitions(): number {
@@ -137,12 +138,12 @@ export class AssignedPartitions {
 
   /** @param holdsSession whether no other process can own the partition */
   endsFetched(topic: string, ends: FetchedEnds, holdsSession: boolean): void {
-    const owned = this.owned.get(keyOf(topic, ends.partition));
+    const owned = this.owned.get(partitionName(topic, ends.partition));
     owned?.ends.endsFetched(ends, owned.progress.fetchedEnd, holdsSession);
   }
 
   endOffsetRead(topic: string, partition: number, highWatermark: number): void {
-    this.owned.get(keyOf(topic, partition))?.ends.endOffsetRead(highWatermark);
+    this.owned.get(partitionName(topic, partition))?.ends.endOffsetRead(highWatermark);
   }
 
   /** Where producers' transactions last longer than brokers allow by default, and the remedy. */
@@ -176,8 +177,4 @@ export class AssignedPartitions {
     opened.ends.endOffsetRead(owned.ends.highWatermark);
     return opened;
   }
-}
-
-function keyOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`;
 }

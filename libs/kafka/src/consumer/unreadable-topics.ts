@@ -4,6 +4,7 @@ import { type Cluster, isLeaderless, leaderNotAvailable } from '#libs/kafkajs-pa
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchedEnds } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
+import { partitionName } from '../reading/stored-record.js';
 
 /** Part of kafkajs's requests for records that its types lack. */
 interface FetchRequest {
@@ -49,11 +50,9 @@ export class UnreadableTopics {
     );
     const whys = [
       ...newest.map(({ why }) => why),
-      ...this.absent.values(),
-      ...this.leaderless.values(),
-      ...this.silent.problems,
+      ...[...this.absent.values(), ...this.leaderless.values(), ...this.silent.problems],
     ];
-    return whys.length === 0 ? undefined : whys.join('; ');
+    return whys.join('; ') || undefined;
   }
 
   leaveOut(absent: ReadonlyMap<string, string>): void {
@@ -85,7 +84,7 @@ export class UnreadableTopics {
     if (refused.size === 0) return this.fetchBisecting(fetch, request);
     const parts = partsOf(request.topics);
     const refusalOf = ({ topic, partition: { partition } }: Part): Refusal | undefined =>
-      refused.get(topic) ?? refused.get(placeOf(topic, partition));
+      refused.get(topic) ?? refused.get(partitionName(topic, partition));
     const others = parts.filter((part) => refusalOf(part) === undefined);
     const due = parts.find((part) => ageMs(refusalOf(part)?.askedMs ?? Infinity) >= ASK_AGAIN_MS);
     const asked = [others];
@@ -149,12 +148,13 @@ export class UnreadableTopics {
   private clearRefusals({ responses }: Fetched): void {
     for (const { topicName, partitions } of responses) {
       this.refused.delete(topicName);
-      for (const { partition } of partitions) this.refused.delete(placeOf(topicName, partition));
+      for (const { partition } of partitions)
+        this.refused.delete(partitionName(topicName, partition));
     }
   }
 
   private refuse({ topic, partition: { partition } }: Part, answer: string, error: unknown): void {
-    const name = answer === NO_RIGHT ? topic : placeOf(topic, partition);
+    const name = answer === NO_RIGHT ? topic : partitionName(topic, partition);
     const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
     if (this.refused.get(name)?.isLogged !== true) {
       const place = answer === NO_RIGHT ? { topic } : { topic, partition };
@@ -188,10 +188,6 @@ function topicsOf(parts: readonly Part[]): FetchedTopic[] {
     const its = parts.filter((part) => part.topic === topic);
     return { topic, partitions: its.map(({ partition }) => partition) };
   });
-}
-
-function placeOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`;
 }
 
 function ageMs(sinceMs: number): number {

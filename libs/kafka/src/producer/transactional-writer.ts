@@ -1,7 +1,7 @@
 import { realDelayMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import type { KafkaClient, Producer, Transaction } from '../client/kafka-port.js';
-import type { RecordPlace } from '../reading/stored-record.js';
+import { partitionName, type RecordPlace } from '../reading/stored-record.js';
 import {
   assertSendable,
   batchesOf,
@@ -168,12 +168,14 @@ async function sendRecords(
 function placesOf({ batch, answers }: SentBatch): RecordPlace[] {
   // In a request, the records of a partition are one record batch, in order.
   const next = new Map(
-    answers.map((answer) => [`${answer.topicName}/${answer.partition}`, Number(answer.baseOffset)]),
+    answers.map(({ topicName, partition, baseOffset }) => {
+      return [partitionName(topicName, partition), Number(baseOffset)];
+    }),
   );
   const places: RecordPlace[] = [];
   for (const { topic, partition } of batch) {
     if (partition === undefined) continue;
-    const key = `${topic}/${partition}`;
+    const key = partitionName(topic, partition);
     const offset = next.get(key);
     if (offset === undefined) throw new Error(`the broker has not said where ${key} has it`);
     next.set(key, offset + 1);

@@ -5,7 +5,7 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic, missingTopicsOf } from '../client/protocol-error.js';
 import { Completion, runReader } from './reader.js';
-import { type StoredRecord, toStoredRecord } from './stored-record.js';
+import { partitionName, type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
 
 /** A topic and the start of its reading. */
@@ -117,7 +117,7 @@ class FollowAttempt {
     );
     this.targets.clear();
     for (const { topic, partition, from, until } of spans.flat()) {
-      const key = keyOf(topic, partition);
+      const key = partitionName(topic, partition);
       const known = this.positions.get(key);
       // A recreated topic ends before the position in the former one.
       const position = known === undefined || known > until ? from : Math.max(known, from);
@@ -141,7 +141,7 @@ class FollowAttempt {
   private seekAll(consumer: Consumer, assignment: Readonly<Record<string, number[]>>): void {
     for (const [topic, partitions] of Object.entries(assignment)) {
       for (const partition of partitions) {
-        const position = this.positions.get(keyOf(topic, partition));
+        const position = this.positions.get(partitionName(topic, partition));
         if (position !== undefined) consumer.seek({ topic, partition, offset: String(position) });
       }
     }
@@ -156,7 +156,7 @@ class FollowAttempt {
 
   private handOverBatch(batch: Batch): void {
     const { topic, partition } = batch;
-    const key = keyOf(topic, partition);
+    const key = partitionName(topic, partition);
     const fetched = fetchedRecords(batch);
     const [first] = fetched;
     // A topic that is recreated or truncated between two fetches ends before the known position: kafkajs goes back to
@@ -180,7 +180,7 @@ class FollowAttempt {
 
   private advancePosition(topic: string, partition: number, next: number): void {
     this.answerSeen();
-    const key = keyOf(topic, partition);
+    const key = partitionName(topic, partition);
     if (next <= (this.positions.get(key) ?? 0)) return;
     this.positions.set(key, next);
     this.options.onPosition?.(topic, partition, next);
@@ -226,8 +226,4 @@ class FollowAttempt {
     this.state = state;
     this.options.onState(state, problem);
   }
-}
-
-function keyOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`;
 }

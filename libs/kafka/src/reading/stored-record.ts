@@ -9,6 +9,11 @@ export interface RecordPlace {
   readonly offset: number;
 }
 
+/** Names a partition, in texts and as a key of maps. */
+export function partitionName(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
+}
+
 export interface StoredRecord extends RecordPlace {
   /** Epoch milliseconds in decimal digits. */
   readonly timestamp: string;
