@@ -77,8 +77,8 @@ export class GroupFlows {
       case 'machine-states': {
         const { waiting = 0, oldestWaitingSeconds = 0, lastError = null } = this.states ?? {};
         const partitions = { [INTERNAL_TOPICS.machineStates]: this.states?.topic.owned ?? [] };
-        const paused = this.pauseOf(flow, this.states?.pausedBecause);
-        return { ...paused, waiting, oldestWaitingSeconds, lastError, partitions };
+        const pause = this.notePause(flow, this.states?.pausedBecause);
+        return { ...pause, waiting, oldestWaitingSeconds, lastError, partitions };
       }
       default:
         return flow satisfies never;
@@ -104,7 +104,7 @@ export class GroupFlows {
       if (CONSUMED_TOPICS[flow].includes(topic)) (partitions[topic] ??= []).push(partition);
     }
     return {
-      ...this.pauseOf(flow, pausedBecause),
+      ...this.notePause(flow, pausedBecause),
       waiting: rules.reduce((sum, { waitingOrders }) => sum + waitingOrders, waiting),
       oldestWaitingSeconds: Math.floor(oldestAgeMs / 1000),
       lastError:
@@ -113,7 +113,7 @@ export class GroupFlows {
     };
   }
 
-  private pauseOf(flow: Flow, why: string | undefined): Pick<FlowShare, 'state' | 'why' | 'since'> {
+  private notePause(flow: Flow, why?: string): Pick<FlowShare, 'state' | 'why' | 'since'> {
     const pause = this.controls.pauseOf(flow);
     if (pause !== undefined) {
       return { state: 'pausedByHand', why: pause.reason, since: pause.since };

@@ -203,7 +203,7 @@ export class MachineDirectory
     this.loadedAt = this.clock.nowSeconds();
     this.problem = null;
     this.noteMissing(before, nowMs);
-    if (this.isEmptyOnce(nowMs)) this.misses.recordFailure('unverifiable');
+    if (this.recordEmptiness(nowMs)) this.misses.recordFailure('unverifiable');
     else this.misses.recordFound({ has: (id) => this.knownAnswer(id) !== undefined });
     for (const listener of this.listeners) {
       try {
@@ -226,8 +226,8 @@ export class MachineDirectory
     }
   }
 
-  /** Whether the list is empty for the first time in a row: a gateway may answer so. */
-  private isEmptyOnce(nowMs: number): boolean {
+  /** Returns whether the list is empty for the first time in a row: a gateway may answer so. */
+  private recordEmptiness(nowMs: number): boolean {
     if (this.current.size + this.incompleteIds.size > 0) {
       this.emptiness.endAbsence();
       return false;

@@ -150,12 +150,12 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch from `first` on would skip unfinished messages: it may stem from an earlier assignment to this
-   * process. The skipped ones are fetched once more; if they have been deleted, the log itself begins later.
+   * Seeks back, once, if a fetch from `first` on would skip unfinished messages; returns whether to ignore it. It may
+   * stem from an earlier assignment to this process. If the messages have been deleted, the log itself begins later.
    *
    * @param isEmpty the fetch has no message, and its end must not count
    */
-  skipsUnfinished(first: number, isEmpty = false): boolean {
+  seekSkipped(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
     const { topic, partition, begin } = this;
     if (begin === undefined || this.hasBegun || this.revoked.aborted) return false;
@@ -245,7 +245,7 @@ export class AssignedPartition {
   /** Takes over the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(earlier: CommittedProgress | undefined): void {
     this.begin = earlier?.begin;
-    if (this.firstFetched !== undefined && this.skipsUnfinished(this.firstFetched)) {
+    if (this.firstFetched !== undefined && this.seekSkipped(this.firstFetched)) {
       this.progress.forgetFetched();
     }
     if (earlier !== undefined) {

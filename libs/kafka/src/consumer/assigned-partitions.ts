@@ -76,7 +76,7 @@ export class AssignedPartitions {
     const key = partitionName(from.topic, from.partition);
     let owned = this.owned.get(key);
     const [first] = messages;
-    if (owned === undefined || owned.skipsUnfinished(from.first, first === undefined)) return false;
+    if (owned === undefined || owned.seekSkipped(from.first, first === undefined)) return false;
     if (first !== undefined && owned.isAnotherLog(first.position)) {
       owned = this.reopenPartition(owned, first.position);
       this.owned.set(key, owned);

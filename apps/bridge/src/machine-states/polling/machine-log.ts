@@ -57,8 +57,8 @@ export class MachineLog {
     return { kind: 'data', log: before === null ? log : { ...log, startBefore: before.start } };
   }
 
-  /** Whether to delay publication further, up to `STALE_AFTER_SECONDS`, for exact starts and missed changes. */
-  isWorthWaitingFor(): boolean {
+  /** Returns whether to delay publication, for `STALE_AFTER_SECONDS` in all, for exact starts and missed changes. */
+  recordMissing(): boolean {
     const { clock, health, settings } = this.context;
     const nowMs = clock.monotonicMs();
     this.missingSinceMs ??= nowMs;

@@ -266,7 +266,7 @@ export class MachineWatch implements Polled {
     }
     const answer = await this.ensuredLog.readLog(request, caller);
     const { purpose, missingFrom } = request;
-    if (answer.kind === 'retry' && purpose === 'news' && this.ensuredLog.isWorthWaitingFor()) {
+    if (answer.kind === 'retry' && purpose === 'news' && this.ensuredLog.recordMissing()) {
       this.context.health.recordFailing(this.machineId, answer);
       return this.finding({ kind: 'listed' });
     }
