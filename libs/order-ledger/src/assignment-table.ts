@@ -40,7 +40,7 @@ export class AssignmentTable<R = void> {
     for (const key of store.keys()) {
       const place = placeOfKey(key);
       if (place === undefined) continue;
-      this.machineOf(place.machineId, undefined).orderIds.add(place.orderId);
+      this.rowOf(place.machineId, undefined).orderIds.add(place.orderId);
     }
   }
 
@@ -76,7 +76,7 @@ export class AssignmentTable<R = void> {
     const before = this.store.get(key) ?? [];
     if (before.length === 0 && operations.length === 0) return undefined;
     const record = this.store.put(key, operations.length > 0 ? operations : null);
-    const machine = this.machineOf(machineId, []);
+    const machine = this.rowOf(machineId, []);
     const { sorted, orderIds } = machine;
     machine.list = undefined;
     if (sorted !== undefined) {
@@ -99,7 +99,7 @@ export class AssignmentTable<R = void> {
     return machine.list;
   }
 
-  private machineOf(machineId: string, sorted: MachineAssignments['sorted']): MachineAssignments {
+  private rowOf(machineId: string, sorted: MachineAssignments['sorted']): MachineAssignments {
     let machine = this.machines.get(machineId);
     if (machine === undefined) {
       machine = { orderIds: new Set(), sorted, list: undefined };

@@ -76,20 +76,20 @@ async function countPartitions(kafka: KafkaClient, topic: string): Promise<numbe
  * never delivered. @throws when the topic does not exist or Kafka does not answer
  */
 export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
-  return withAdmin(kafka, (admin) => fetchSpans(admin, topic));
+  return withAdmin(kafka, (admin) => fetchLedSpans(admin, topic));
 }
 
 /** Like {@link topicSpans}, but up to the end of all records, committed or not. */
 export function uncommittedSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
   return withAdmin(kafka, (admin) => {
     readEndsUncommitted(admin);
-    return fetchSpans(admin, topic);
+    return fetchLedSpans(admin, topic);
   });
 }
 
-/** Like {@link topicSpans}, over an open connection. */
-async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
-  return untilReady(async () => requireLeaders(await fetchSpansOfLed(admin, topic)));
+/** @throws LEADER_NOT_AVAILABLE as {@link requireLeaders} */
+function fetchLedSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
+  return untilReady(async () => requireLeaders(await fetchSpans(admin, topic)));
 }
 
 /** Whether the partition has a leader: without one, its offsets are -1. */
@@ -103,15 +103,13 @@ export function requireLeaders<S extends TopicSpan>(spans: S[]): S[] {
   return spans;
 }
 
-async function fetchSpansOfLed(admin: Admin, topic: string): Promise<TopicSpan[]> {
+/** Spans of all partitions; without a leader, see {@link hasLeader}. */
+async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
   const partitions = await admin.fetchTopicOffsets(topic);
   return partitions
-    .map(({ partition, low, high }) => ({
-      topic,
-      partition,
-      from: Number(low),
-      until: Number(high),
-    }))
+    .map(({ partition, low, high }) => {
+      return { topic, partition, from: Number(low), until: Number(high) };
+    })
     .sort((a, b) => a.partition - b.partition);
 }
 
@@ -134,7 +132,7 @@ export async function committedSpans(
   readEndsUncommitted(admin);
   const [commits, ...spans] = await allEnded([
     untilReady(() => admin.fetchOffsets({ groupId, topics: [...topics] })),
-    ...topics.map((topic) => untilReady(() => fetchSpansOfLed(admin, topic))),
+    ...topics.map((topic) => untilReady(() => fetchSpans(admin, topic))),
   ]);
   return spans.flat().map((span) => {
     const { partitions } = commits.find(({ topic }) => topic === span.topic) ?? {};
@@ -153,7 +151,7 @@ export async function latestSpans(
   const [starts, spans] = await withAdmin(kafka, (admin) =>
     allEnded([
       untilReady(() => admin.fetchTopicOffsetsByTimestamp(topic, sinceMs)),
-      fetchSpans(admin, topic),
+      fetchLedSpans(admin, topic),
     ]),
   );
   return spans.map((span) => {

@@ -69,9 +69,9 @@ export class StatePublisher {
       if (!wasFull) await realDelayMs(LINGER_MS);
       try {
         const batch = this.takeBatch();
-        const whole = this.waiting.findIndex(({ next }) => next !== undefined);
-        wasFull = whole >= 0;
-        const done = this.waiting.slice(0, wasFull ? whole : undefined);
+        const firstOpen = this.waiting.findIndex(({ next }) => next !== undefined);
+        wasFull = firstOpen >= 0;
+        const done = this.waiting.slice(0, wasFull ? firstOpen : undefined);
         await this.state.commit(
           batch.map(({ tracked }): StateChange<TrackedMachine> => [tracked.machineId, tracked]),
           batch.flatMap(({ records }) => records),

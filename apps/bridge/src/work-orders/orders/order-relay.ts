@@ -109,7 +109,7 @@ export class OrderRelay {
   }
 
   /** Ends the messages with the records of their orders and rejections. */
-  private finishWithRelayed(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
+  private finishWithRelayed(read: readonly ReadMessage[], unlisted: UnlistedMachines): void {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
     for (const { target, content } of read) {
@@ -122,7 +122,7 @@ export class OrderRelay {
         continue;
       }
       const from = { source, recordedAt: Number(target.message.timestamp), trace };
-      const { relayed, faults } = this.relayOrders(content, from, unknown);
+      const { relayed, faults } = this.relayOrders(content, from, unlisted);
       allRelayed.push(...relayed);
       if (faults.length === 0) continue;
       // The message is about an order, and names machines only in the way of its format.
@@ -140,7 +140,7 @@ export class OrderRelay {
           apart.finish(this.outcomes.resultRecords(first.target, [notStored(refusal)]));
         else {
           const its = read.filter(({ target }) => target.message === apart);
-          this.finishWithRelayed(its, unknown);
+          this.finishWithRelayed(its, unlisted);
         }
       },
     );
@@ -165,35 +165,34 @@ export class OrderRelay {
     orders: readonly OrderMessage[],
     revoked: AbortSignal,
   ): Promise<UnlistedMachines> {
-    const machineIds = [...this.machinesOf(orders)];
-    const unlisted = machineIds.filter((id) => !this.directory.hasMachine(id));
-    const refusals = new Map<string, Rejection>();
-    if (unlisted.length === 0) return refusals;
+    const toLookUp = [...this.machinesOf(orders)].filter((id) => !this.directory.hasMachine(id));
+    const unlisted = new Map<string, Rejection>();
+    if (toLookUp.length === 0) return unlisted;
     const { signal, release } = whenAnyAborts(revoked, AbortSignal.timeout(PATIENCE_MS));
     await Promise.all(
-      unlisted.map(async (machineId) => {
+      toLookUp.map(async (machineId) => {
         try {
           const admission = await this.directory.admitMachine(machineId, signal);
-          if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
+          if (admission.kind === 'rejected') unlisted.set(machineId, admission.rejection);
         } catch {
           // The wait was too long, or the partition was revoked.
         }
       }),
     );
     release();
-    return refusals;
+    return unlisted;
   }
 
   /** The orders to relay, and the results that need no ledger. */
   relayOrders(
     orders: readonly OrderMessage[],
     from: RelayedFrom,
-    unknown: UnlistedMachines,
+    unlisted: UnlistedMachines,
   ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
     const byOrder = groupBy(orders, ({ order }) => order.orderId);
     const faults: CommandResult[] = [];
     const relayed = [...byOrder].map(([orderId, messages]): RelayedOrder => {
-      const found = this.faultsOf(orderId, messages, unknown);
+      const found = this.faultsOf(orderId, messages, unlisted);
       faults.push(...found);
       const order = { orderId, messages, ...from };
       if (found.length === 0) return order;
@@ -219,7 +218,7 @@ export class OrderRelay {
   private faultsOf(
     orderId: string,
     messages: readonly OrderMessage[],
-    unknown: UnlistedMachines,
+    unlisted: UnlistedMachines,
   ): CommandResult[] {
     const faults: CommandResult[] = [];
     for (const each of messages) {
@@ -230,9 +229,9 @@ export class OrderRelay {
       for (const operation of unmapped) this.unmapped.addPlace(orderId, operation);
       faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
     }
-    if (unknown.size === 0) return faults;
+    if (unlisted.size === 0) return faults;
     for (const machineId of this.machinesOf(messages)) {
-      const refusal = unknown.get(machineId);
+      const refusal = unlisted.get(machineId);
       if (refusal !== undefined) faults.push({ ...rejection(refusal, machineId), orderId });
     }
     return faults;

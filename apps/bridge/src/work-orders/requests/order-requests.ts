@@ -99,9 +99,9 @@ export class OrderRequests implements OnModuleDestroy {
   ): Promise<void> {
     const { message, request, ending } = waiting;
     const { source, trace } = request;
-    const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
+    const unlisted = await this.relay.refuseUnlisted(messages, message.revoked);
     const from = { source, trace, askedAt, gone, recordedAt: askedAt };
-    const { relayed, faults } = this.relay.relayOrders(messages, from, unknown);
+    const { relayed, faults } = this.relay.relayOrders(messages, from, unlisted);
     // If neither of the two possible ids of an absent order is known, only one of them is answered.
     const orders = relayed.map((order) =>
       gone === undefined || order.orderId === request.orderId
