@@ -255,7 +255,7 @@ export class PartitionTransactions {
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
       await abortable(written, this.closing.signal);
     } catch (error) {
-      return this.onFailure(id, entries, error);
+      return this.onFailure(entries, error);
     }
     this.uncertain = undefined;
     if (place !== undefined) {
@@ -282,11 +282,13 @@ export class PartitionTransactions {
     }
   }
 
-  private onFailure(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
-    this.uncertain = undefined;
+  /** Returns whether to continue; its entries then wait again. Otherwise it may have been committed. */
+  private onFailure(entries: readonly TransactionEntry[], error: unknown): boolean {
     const refusal = refusalOf(error);
-    if (refusal !== undefined && this.onRefusal(entries, refusal)) return true;
-    this.uncertain = { id, entries };
+    if (refusal !== undefined && this.onRefusal(entries, refusal)) {
+      this.uncertain = undefined;
+      return true;
+    }
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
@@ -294,15 +296,16 @@ export class PartitionTransactions {
       refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
     const nowMs = realNowMs();
-    const attempt =
-      entries.length === 0
-        ? this.offsetFailures.recordFailure(nowMs, why)
-        : this.options.health.writeFailed(this, topics, suspects, why);
+    const isOffsetAlone = entries.length === 0;
+    const attempt = isOffsetAlone
+      ? this.offsetFailures.recordFailure(nowMs, why)
+      : this.options.health.writeFailed(this, topics, suspects, why);
     const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
-    if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
-    else this.pending.transactionFailed(entries, untilMs);
-    if (entries.length > 0 && nowMs - this.lastBeginMs >= LONG_TRANSACTION_MS) {
-      this.pending.transactionLastedLong(entries);
+    if (isOffsetAlone) this.offsetNotBeforeMs = untilMs;
+    else {
+      this.pending.transactionFailed(entries, untilMs);
+      const isLong = nowMs - this.lastBeginMs >= LONG_TRANSACTION_MS;
+      if (isLong) this.pending.transactionLastedLong(entries);
     }
     this.logger.warn({
       msg: 'not committed, will try again',
