@@ -90,9 +90,7 @@ export function applyToOrder(
     }
     const standsOn = before?.machineIds ?? [];
     const listedOn: string[] = [];
-    const concerned =
-      standsOn.length === 0 ? machines.keys() : new Set([...standsOn, ...machines.keys()]);
-    for (const machineId of concerned) {
+    for (const machineId of new Set([...standsOn, ...machines.keys()])) {
       if (refused.includes(machineId) && !standsOn.includes(machineId)) continue;
       const operations = machines.get(machineId) ?? [];
       if (operations.length > 0) listedOn.push(machineId);
@@ -213,10 +211,10 @@ function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
 
 /** Operations that should be on a list but have no machine. */
 export function unmappedOperations(order: OrderSnapshot, machineOf: MachineOf): OrderOperation[] {
-  const unmapped = order.operations.filter(
+  if (isFinished(order)) return [];
+  return order.operations.filter(
     (operation) => LISTED.has(operation.status) && machineOf(operation) === undefined,
   );
-  return unmapped.length > 0 && isFinished(order) ? [] : unmapped;
 }
 
 const PLACES_NAMED = 5;

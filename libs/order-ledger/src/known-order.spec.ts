@@ -95,16 +95,16 @@ describe('a stored order', () => {
 describe('FinishedOrders', () => {
   it('forgets the oldest beyond the limit', () => {
     const finished = new FinishedOrders(['A', 'B'], 3);
-    expect(finished.addLatest('C')).toEqual([]);
-    expect(finished.addLatest('D')).toEqual(['A']);
-    finished.delete('B');
-    expect(finished.addLatest('E')).toEqual([]);
-    expect(finished.addLatest('F')).toEqual(['C']);
+    expect(finished.recordOrder('C', true)).toEqual([]);
+    expect(finished.recordOrder('D', true)).toEqual(['A']);
+    expect(finished.recordOrder('B', false)).toEqual([]);
+    expect(finished.recordOrder('E', true)).toEqual([]);
+    expect(finished.recordOrder('F', true)).toEqual(['C']);
   });
 
   it('treats an order that is finished again as the latest', () => {
     const finished = new FinishedOrders(['A', 'B'], 2);
-    expect(finished.addLatest('A')).toEqual([]);
-    expect(finished.addLatest('C')).toEqual(['B']);
+    expect(finished.recordOrder('A', true)).toEqual([]);
+    expect(finished.recordOrder('C', true)).toEqual(['B']);
   });
 });

@@ -160,9 +160,10 @@ export class FinishedOrders {
     this.orderIds = new Set(oldestFirst);
   }
 
-  /** Adds a finished order; returns the oldest ones, which are forgotten for it. */
-  addLatest(orderId: string): string[] {
+  /** Records whether an order is finished now; returns the oldest ones, which are forgotten for it. */
+  recordOrder(orderId: string, isFinished: boolean): string[] {
     this.orderIds.delete(orderId);
+    if (!isFinished) return [];
     this.orderIds.add(orderId);
     const forgotten: string[] = [];
     for (const oldest of this.orderIds) {
@@ -171,10 +172,5 @@ export class FinishedOrders {
       forgotten.push(oldest);
     }
     return forgotten;
-  }
-
-  /** Removes a reopened order. */
-  delete(orderId: string): void {
-    this.orderIds.delete(orderId);
   }
 }

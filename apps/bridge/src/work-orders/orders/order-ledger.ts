@@ -173,10 +173,9 @@ export class OrderLedger {
       if (known !== undefined) {
         const { state, finished } = orders;
         records.push(state.put(orderId, known));
-        if (!isFinished(known)) finished.delete(orderId);
-        // Writes tombstones for the finished orders that are forgotten.
-        else
-          for (const oldest of finished.addLatest(orderId)) records.push(state.put(oldest, null));
+        // The finished orders that are forgotten get tombstones.
+        const forgotten = finished.recordOrder(orderId, isFinished(known));
+        for (const oldest of forgotten) records.push(state.put(oldest, null));
       }
       if (results.length > 0) records.push(...outcomesOf(results));
       return { records, undo };
