@@ -263,6 +263,7 @@ export class OrderQueues implements OnModuleDestroy {
   ): Promise<void> {
     const [first] = messages;
     if (first !== undefined) await this.readPartitionCounts(first.revoked);
+    this.stopDeleting ??= this.startDeleting();
     handleEach(messages, (message) => {
       const { value, unreadable } = message;
       const content = value === null ? undefined : readQueued(queue, value);
@@ -291,12 +292,13 @@ export class OrderQueues implements OnModuleDestroy {
   }
 
   private tombstone(queue: string, { partition, key }: InboundMessage): readonly OutboundRecord[] {
-    if (this.stopDeleting === undefined) {
-      this.stopDeleting = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
-      void this.deleteCommitted();
-    }
     if (this.deletable.has(queue)) return [];
     return [{ topic: this.fullName(queue), partition, key, value: null, headers: {} }];
+  }
+
+  private startDeleting(): () => void {
+    void this.deleteCommitted();
+    return everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
   }
 
   /** Never rejects. */
