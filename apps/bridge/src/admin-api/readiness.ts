@@ -60,16 +60,15 @@ export class Readiness implements HealthConditions {
   }
 
   private outcomesProblem(): string | undefined {
-    const problems = this.strategy.consumer.health
+    const topics = this.strategy.consumer.health
       .writtenTopics()
       .flatMap(({ topic, problem }) => (problem ? [`${topic}: ${problem}`] : []));
-    const said =
-      problems.length > 0
-        ? [`outcomes and dead letters are not taken: ${problems.join('; ')}`]
-        : [];
-    const { writeProblem: problem } = this.producer;
-    if (problem !== undefined) said.push(`machines' reasons are not taken: ${problem}`);
-    return said.length > 0 ? said.join('; ') : undefined;
+    const { writeProblem } = this.producer;
+    const problems = [
+      topics.length > 0 && `outcomes and dead letters are not taken: ${topics.join('; ')}`,
+      writeProblem !== undefined && `machines' reasons are not taken: ${writeProblem}`,
+    ];
+    return problems.filter(Boolean).join('; ') || undefined;
   }
 
   private kafkaProblem(): string | undefined {

@@ -295,6 +295,6 @@ export interface DispatcherOptions<P> {
   retryRefused?: (command: Command<P>, status: number, callMs: number) => number | undefined;
   /** Decides between a waiting command and a newer one; if absent, each is sent. */
   precedence?: DecidePrecedence<P>;
-  onDeferred: (waiter: Command<P>['waiters'][number]) => void;
+  onDeferred: (waiter: CommandWaiter) => void;
   hold: FlowHold;
 }

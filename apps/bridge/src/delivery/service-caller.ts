@@ -111,7 +111,7 @@ export class ServiceCaller<P> {
       // A gateway's 413 splits the call as well as the service's.
       return verdict;
     }
-    // The refusal of a shared call does not say which machine it is about: each is called alone next.
+    // The refusal of a shared call does not say which machine it is about: ever fewer share one, until each is alone.
     return whileUndecided(verdict, attempt);
   }
 

@@ -59,13 +59,10 @@ export async function ensureTopics(
       );
     }
     for (const topic of narrow) await widen(admin, topic);
-    const kept = topics.filter(
-      ({ cleanupPolicy, name }) => cleanupPolicy !== 'delete' && existing.has(name),
+    const kept = topics.flatMap(({ cleanupPolicy, name }) =>
+      cleanupPolicy !== 'delete' && existing.has(name) ? [name] : [],
     );
-    await warnOfDeletion(
-      admin,
-      kept.map(({ name }) => name),
-    );
+    await warnOfDeletion(admin, kept);
   });
 }
 

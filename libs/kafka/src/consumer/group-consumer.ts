@@ -165,8 +165,7 @@ const NO_USER_DATA = Buffer.alloc(0);
  * machine: lists, reasons and states. Members of one group may run different flows: no member is assigned a topic
  * that it has not subscribed to.
  *
- * `beforeJoin` is called before each join of this member, which revokes its partitions: kafkajs has no other hook for
- * it. What it throws keeps the member from joining.
+ * @param beforeJoin see {@link MembershipHooks.beforeJoin}; kafkajs has no other hook before a join
  */
 export function coPartitionedAssigner(beforeJoin: () => void): PartitionAssigner {
   return ({ cluster }) => ({

@@ -88,11 +88,9 @@ export class KeyedState<V, H = void> {
   private watchGrowth(): void {
     const { placement } = this.options;
     if (placement === undefined) return;
-    void this.lookForGrowth(placement.topic);
-    this.stopWatching ??= everyRealMs(
-      GROWTH_CHECK_MS,
-      () => void this.lookForGrowth(placement.topic),
-    );
+    const look = (): void => void this.lookForGrowth(placement.topic);
+    look();
+    this.stopWatching ??= everyRealMs(GROWTH_CHECK_MS, look);
   }
 
   private async lookForGrowth(topic: string): Promise<void> {

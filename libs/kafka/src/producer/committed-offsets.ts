@@ -81,8 +81,8 @@ export class CommittedOffsets {
     const spans = await committedSpans(admin, this.groupId, [...topics]);
     return partitions.map(({ topic, partition }) => {
       const span = spans.find((it) => it.topic === topic && it.partition === partition);
-      if (span !== undefined && !hasLeader(span)) return 'leaderless';
       if (span === undefined) return undefined;
+      if (!hasLeader(span)) return 'leaderless';
       if (span.committed === undefined) return 'unstable';
       const { committed, from, until } = span;
       const begin = Math.max(committed, from);

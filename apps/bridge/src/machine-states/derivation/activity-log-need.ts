@@ -63,13 +63,13 @@ export function activityLogNeed(
   // After a crash between corrections, the periods may be out of order.
   const oldest = Math.min(...tracked.periods.map(({ startTime }) => startTime));
   const missingFrom = tracked.unreadFrom ?? tracked.lastUpdateTime ?? oldest;
-  if (settledUntil(tracked) === -Infinity && missingFrom < oldest) {
+  const isSettled = settledUntil(tracked) !== -Infinity;
+  if (!isSettled && missingFrom < oldest) {
     // The history before the first period is still to be read.
     const from = Math.max(0, missingFrom - MARGIN_SECONDS);
     return { from, to, purpose, missingFrom, historyFrom: missingFrom };
   }
   // The service may have revised the minute in which the machine was first seen: its state then began earlier.
-  const isSettled = settledUntil(tracked) !== -Infinity;
   const start = Math.min(oldest, isSettled ? Infinity : durationStart(reading));
   const [wanted, possible] = [start - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
   const request = { from: Math.max(wanted, possible), to, purpose, missingFrom };

@@ -6,9 +6,12 @@ import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import type { PollLoop } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
+/** Ids of machines contain no control characters. */
+const SEEN_UNTIL = '\u0000seen-until-';
+
 /**
- * Key of the partition's own record, which hashes into the partition. Ids of machines contain no control characters.
- * The record has an update time that every observed machine of the partition had reached.
+ * Key of the partition's own record, which hashes into the partition. The record has an update time that every observed
+ * machine of the partition had reached.
  */
 function seenUntilKey(partition: number, partitions: number): string {
   for (let attempt = 0; ; attempt += 1) {
@@ -19,8 +22,6 @@ function seenUntilKey(partition: number, partitions: number): string {
 
 /** After this silence one machine is published, so that subscribers can tell a quiet plant from a dead bridge. */
 const SILENT_SECONDS = 60;
-
-const SEEN_UNTIL = '\u0000seen-until-';
 
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
 export class PartitionWatch {

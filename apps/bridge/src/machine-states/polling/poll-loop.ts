@@ -135,7 +135,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   private async serveTurn(turn: PollTurn<Polled>): Promise<void> {
     const served = await this.pollMachine(turn);
-    const { poll } = served === 'passed-over' ? { poll: undefined } : served;
+    const poll = served === 'passed-over' ? undefined : served.poll;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
     await new Promise<void>((hasRoom) => this.publication.acquire(hasRoom, size));
     // Kafka may take long; the slot is free for others meanwhile.
