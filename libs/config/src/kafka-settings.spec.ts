@@ -25,7 +25,7 @@ describe('readKafkaSettings', () => {
       KAFKA_CREATE_TOPICS: 'false',
       KAFKA_TOPIC_PARTITIONS: '12',
       COMMIT_INTERVAL_MS: '250',
-      KAFKA_MAX_UNPACKED_BATCH_BYTES: '1048576',
+      KAFKA_MAX_UNPACKED_BATCH_BYTES: '16777216',
     });
     expect(settings).toEqual({
       brokers: ['my_kafka-1.plant:1', '10.0.0.7:65535'],
@@ -35,7 +35,7 @@ describe('readKafkaSettings', () => {
       createTopics: false,
       topicPartitions: 12,
       commitIntervalMs: 250,
-      maxUnpackedBatchBytes: 1_048_576,
+      maxUnpackedBatchBytes: 16_777_216,
     });
     expect(problems).toEqual([]);
   });
@@ -58,7 +58,11 @@ describe('readKafkaSettings', () => {
     ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may have 150 characters at most'],
     ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
     ['COMMIT_INTERVAL_MS', '60001', 'must be a whole number from 0 to 60000'],
-    ['KAFKA_MAX_UNPACKED_BATCH_BYTES', '64MiB', 'must be a whole number from 1024 to 1073741824'],
+    [
+      'KAFKA_MAX_UNPACKED_BATCH_BYTES',
+      '64MiB',
+      'must be a whole number from 16777216 to 1073741824',
+    ],
   ])('refuses %s=%s: %s', (name, value, why) => {
     const { problems } = read({ [name]: value });
     expect(problems).toEqual([expect.stringContaining(`${name} ${why}`)]);

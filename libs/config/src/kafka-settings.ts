@@ -25,7 +25,11 @@ const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
 const LONGEST_TOPIC_PREFIX = 150;
 
 const MIB = 1024 * 1024;
-const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 1024, max: 1024 * MIB };
+/**
+ * The limit also applies to the bridge's own topics, in which some batches are compressed: below the minimum, stored
+ * state would be lost at a restore. The largest own record has 10,000 operations of an order.
+ */
+const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 16 * MIB, max: 1024 * MIB };
 /** The host has no brackets and no colon: kafkajs splits at the first colon. */
 const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
