@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 
-const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+/** The resolver takes no longer name. */
+const HOST_NAME = /^[A-Za-z0-9._-]{1,253}$/;
 /** The whole network 127.0.0.0/8 is loopback. */
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 const TOKEN_IN_HEADER = /^[\x20-\x7e]*$/;

@@ -212,8 +212,12 @@ class FileFields {
   /** The value of a field, or the content of the file that the field `…File` names. */
   contentOf(name: string): unknown {
     const file = this.fields[`${name}File`];
-    if (typeof file !== 'string') return this.fields[name];
+    if (file === undefined) return this.fields[name];
     if (this.fields[name] !== undefined) this.refuse(`has ${name} and ${name}File: keep one`);
+    if (typeof file !== 'string') {
+      this.refuse(`must have the path of a file in ${name}File`);
+      return undefined;
+    }
     const part = this.part === undefined ? '' : `${this.part} `;
     return this.env.fileContent(`${this.setting} ${part}${name}File`, file);
   }

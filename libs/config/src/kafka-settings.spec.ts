@@ -63,6 +63,8 @@ describe('readKafkaSettings', () => {
       '64MiB',
       'must be a whole number from 16777216 to 1073741824',
     ],
+    ['KAFKA_CLIENT_ID', 'x'.repeat(256), 'may have 255 bytes at most'],
+    ['KAFKA_GROUP_ID', 'ü'.repeat(128), 'may have 255 bytes at most'],
   ])('refuses %s=%s: %s', (name, value, why) => {
     const { problems } = read({ [name]: value });
     expect(problems).toEqual([expect.stringContaining(`${name} ${why}`)]);

@@ -30,6 +30,8 @@ const MIB = 1024 * 1024;
  * state would be lost at a restore. The largest own record has 10,000 operations of an order.
  */
 const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 16 * MIB, max: 1024 * MIB };
+/** Kafka's protocol has room for 32,767 bytes, the name of a transaction for this and more. */
+const LONGEST_ID_BYTES = 255;
 /** The host has no brackets and no colon: kafkajs splits at the first colon. */
 const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
@@ -69,6 +71,9 @@ export function readKafkaSettings(env: EnvironmentReader) {
 function readId(env: EnvironmentReader, name: string): string {
   const id = env.text(name, 'machine-bridge');
   if (/\p{Cc}/u.test(id)) env.refuse(name, 'must not hold line breaks or control characters');
+  if (Buffer.byteLength(id) > LONGEST_ID_BYTES) {
+    env.refuse(name, `may have ${LONGEST_ID_BYTES} bytes at most`);
+  }
   return id;
 }
 

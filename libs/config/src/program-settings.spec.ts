@@ -139,6 +139,13 @@ describe('the senders of ingest', () => {
     ]);
   });
 
+  it('do not have a number for the path of a file, without which nothing would be signed', () => {
+    const callback = { url: 'https://erp.example.com', hmacSecretFile: 5 };
+    expect(problemsOfSenders({ a: { token: TOKEN, paths: ['/orders'], callback } })).toEqual([
+      'INGEST_SENDERS_FILE sender a has a callback that must have the path of a file in hmacSecretFile',
+    ]);
+  });
+
   it('have each secret in one place', () => {
     const hmacSecretFile = temporaryFile('secret', TOKEN);
     const sender = { hmacSecret: `another-${TOKEN}`, hmacSecretFile, paths: ['/orders'] };
