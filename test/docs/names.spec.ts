@@ -13,42 +13,12 @@ import {
   WORK_ORDER_QUEUES,
 } from '#libs/contracts';
 import { loadSettings } from '../../apps/sandbox/src/index.js';
+import { codeSpans, rowsOf, section } from '../support/document-tables.js';
 
 /** Not imported, because Jest would search nine megabytes for its exports. */
 const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
 
 const ROOT = resolve(import.meta.dirname, '../..');
-
-/** The text of a page from a heading to the next heading of the same level or above. */
-function section(page: string, heading: string): string {
-  const text = readFileSync(join(ROOT, 'docs', page), 'utf8').replace(/^```[^]*?^```/gm, '');
-  const level = /^#+/.exec(heading)?.[0].length ?? 0;
-  const [, rest] = text.split(`\n${heading}\n`);
-  if (rest === undefined) throw new Error(`${page} has no heading ${heading}`);
-  const end = rest.search(new RegExp(`^#{1,${level}} `, 'm'));
-  return end < 0 ? rest : rest.slice(0, end);
-}
-
-/** The cells of the tables in a text, without header rows. */
-function rowsOf(text: string): string[][] {
-  const tables = text.match(/(^\|.*\n)+/gm) ?? [];
-  return tables.flatMap((table) =>
-    table
-      .trim()
-      .split('\n')
-      .slice(2)
-      .map((row) =>
-        row
-          .slice(1, -1)
-          .split(/(?<!\\)\|/)
-          .map((cell) => cell.trim()),
-      ),
-  );
-}
-
-function codeSpans(text: string): string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
-}
 
 /** The code spans in the first column, row by row. */
 function named(page: string, heading: string): string[] {
@@ -150,6 +120,40 @@ describe('the settings in the documents', () => {
     // other cells must be one of these words
     const others = defaults.map(([, documented]) => documented.replace(/^`.*`$/, 'required'));
     expect(sorted(others).filter((it) => !['required', 'none', 'empty'].includes(it))).toEqual([]);
+  });
+
+  /** `<min> to <max>` of a number, from the fault of a text in its place; undefined for other settings. */
+  function rangeOf(load: Load, env: Record<string, string>): string | undefined {
+    let faults: string;
+    try {
+      const { unsupported } = load(env) as { unsupported: { instead: string }[] };
+      faults = unsupported.map(({ instead }) => instead).join();
+    } catch (error) {
+      faults = (error as Error).message;
+    }
+    return /must be a whole number from (\d+ to \d+)/.exec(faults)?.[1];
+  }
+
+  it.each<[string, Load, Record<string, string>, number]>([
+    [
+      'operations.md',
+      loadBridgeSettings,
+      { ...BRIDGE, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel' },
+      21,
+    ],
+    ['sandbox.md', loadSettings, CLOCK, 2],
+    ['terminal.md', loadTerminalSettings, KAFKA, 2],
+    ['ingest.md', loadIngestSettings, KAFKA, 2],
+  ])('have the ranges of the program: %s', (page, load, required, numbers) => {
+    const ranges = rowsOf(section(page, '## Settings')).flatMap(([first = '', , meaning = '']) =>
+      settingsIn(first.replaceAll(/`OTEL_\w*_TRACES_\w*`/g, '')).map((name) => {
+        const range = rangeOf(load, { ...required, [name]: 'x' });
+        return { name, range, meaning: meaning.replace(/(?<=\d),(?=\d{3})/g, '') };
+      }),
+    );
+    const numeric = ranges.filter(({ range }) => range !== undefined);
+    expect(numeric).toHaveLength(numbers);
+    expect(numeric.filter(({ range = '', meaning }) => !meaning.includes(range))).toEqual([]);
   });
 });
 
