@@ -1,14 +1,23 @@
+import { TOPICS } from '#libs/contracts';
 import { AppProcess } from '../support/app-process.js';
+import { CallbackReceiver } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
-import { uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { ingestSettings, post } from '../support/running-ingest.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
+const TOKEN = 'token-of-the-erp-with-callback';
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 
 describe('ingest as a process', () => {
   let ingest: AppProcess | undefined;
+  let receiver: CallbackReceiver | undefined;
 
-  afterEach(() => ingest?.close());
+  afterEach(async () => {
+    await ingest?.close();
+    await receiver?.close();
+    receiver = undefined;
+  });
 
   it('reports all faults of its settings, and exits 78', async () => {
     ingest = new AppProcess('ingest', {
@@ -47,5 +56,38 @@ describe('ingest as a process', () => {
     for (const answer of await Promise.all(answers)) expect([202, 503]).toContain(answer.status);
     expect(await ingest.exitCode()).toBe(0);
     expect(ingest.output).not.toContain('cut short');
+  });
+
+  it('commits the answered callbacks when it is stopped while another hangs', async () => {
+    const prefix = uniqueTopicPrefix();
+    const kafka = new TestKafka(testBrokers(), prefix);
+    await kafka.topics.createMissing(1, TOPICS.commandOutcomes);
+    receiver = await CallbackReceiver.start();
+    receiver.answers = ({ body }) =>
+      body.includes('"hanging"') ? new Promise(() => undefined) : undefined;
+    const callback = { url: receiver.url, hmacSecret: TOKEN, timeoutMs: 60_000 };
+    const senders = { erp: { token: TOKEN, paths: ['/lists'], callback } };
+    const env = ingestSettings(prefix, {
+      COMMIT_INTERVAL_MS: '60000',
+      INGEST_SENDERS_FILE: temporaryFile('senders.json', { senders }),
+    });
+    ingest = new AppProcess('ingest', env);
+    await ingest.ready();
+    // the first is committed at once, the second after the interval
+    for (const messageId of ['first', 'second', 'hanging']) {
+      const source = { topic: TOPICS.workOrderLists, messageId, sender: 'erp' };
+      const about = { ce_id: `of-${messageId}`, ce_type: 'work-order-list.applied.v1' };
+      const headers = { ce_specversion: '1.0', ce_source: '/machine-bridge', ...about };
+      await kafka.sendJson(TOPICS.commandOutcomes, 'M-1', { machineId: 'M-1', source }, headers);
+      await receiver.untilCalled(messageId);
+    }
+    ingest.kill('SIGTERM');
+    expect(await ingest.exitCode()).toBe(0);
+    expect(ingest.output).not.toContain('cut short');
+    await ingest.close();
+    ingest = new AppProcess('ingest', env);
+    await receiver.untilCalled('hanging', 2);
+    expect(receiver.callsAbout('first')).toHaveLength(1);
+    expect(receiver.callsAbout('second')).toHaveLength(1);
   });
 });

@@ -38,6 +38,8 @@ interface WaitingOutcome {
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const PREPARE_AGAIN_AFTER_MS = 2000;
+/** The whole stop takes at most ten seconds, in which the consumer must also leave its group. */
+const FINISH_DEADLINE_MS = 6000;
 
 /**
  * Posts the outcomes of one sender's messages to its callback, in the order in which they are fetched, one at a time.
@@ -77,6 +79,7 @@ export class CallbackFlow {
     this.consumer = new KafkaConsumer(
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
+        finishDeadlineMs: FINISH_DEADLINE_MS,
         groupId: `${groupId}-callback-${sender}`,
         giveUp: (message) => this.giveUpUnhandled(message),
         prepare: (signal, report) => this.ensureTopic(signal, report),

@@ -42,14 +42,23 @@ describe('CallDrain', () => {
     let hasBegun = false;
     calls.acquire(() => (hasBegun = true));
     await pass();
-    expect(log).toEqual(['pauses']);
+    log.length = 0;
     calls.release();
     await ended;
     await pass();
-    expect([log, hasBegun]).toEqual([['pauses', 'commits', 'has ended'], false]);
+    expect([log, hasBegun]).toEqual([['commits', 'has ended'], false]);
     callDrain.resumeCalls();
     await pass();
     expect([hasBegun, log.at(-1)]).toEqual([true, 'goes on']);
+  });
+
+  it('commits the results of ended calls at once, while another call is in flight', async () => {
+    calls.tryAcquire();
+    const ended = callDrain.drainCalls(NEVER_MS);
+    await pass();
+    expect(log).toEqual(['pauses', 'commits']);
+    calls.release();
+    await ended;
   });
 
   it('does not wait long for entries of a topic that takes no records', async () => {
@@ -68,7 +77,7 @@ describe('CallDrain', () => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     calls.release();
     await ended;
-    expect(log).toEqual(['pauses', 'commits']);
+    expect(log).toEqual(['pauses', 'commits', 'commits']);
   });
 
   it('does not cut off calls once it has ended', async () => {
@@ -85,9 +94,9 @@ describe('CallDrain', () => {
     const rebalancing = callDrain.drainCalls(NEVER_MS);
     const stopped = callDrain.drainForStop().then(() => log.push('stopped'));
     await pass();
-    expect(log).toEqual(['pauses', 'pauses']);
+    expect(log).toEqual(['pauses', 'commits', 'pauses', 'commits']);
     calls.release();
     await Promise.all([rebalancing, stopped]);
-    expect(log.slice(2)).toEqual(['commits', 'commits', 'closes', 'goes on', 'stopped']);
+    expect(log.slice(4)).toEqual(['commits', 'commits', 'closes', 'goes on', 'stopped']);
   });
 });

@@ -39,6 +39,8 @@ export interface KafkaConsumerOptions {
   calls: CallSlots;
   /** Real milliseconds between the begins of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
+  /** Real milliseconds after which a stop cuts calls off; default 10 s. */
+  finishDeadlineMs?: number;
   tracing?: Pick<Tracing, 'messageStarts'>;
   /** Decodes values before they are handled; by default they stay as they are. */
   decode?: ValueDecoder | undefined;
@@ -104,7 +106,7 @@ export class KafkaConsumer {
         new PartitionTransactions(topic, partition, progress, transactions, listener),
     });
     this.inputs = this.partitions;
-    this.drain = new CallDrain(options.calls, this.partitions);
+    this.drain = new CallDrain(options.calls, this.partitions, options.finishDeadlineMs);
     this.states = new Map(options.stateTopics.map((state) => [state.name, state]));
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
@@ -261,6 +263,7 @@ export class CallDrain {
       AssignedPartitions,
       'pauseAll' | 'resumeAll' | 'commitPending' | 'closeBuffers'
     >,
+    private readonly finishDeadlineMs = FINISH_DEADLINE_MS,
   ) {}
 
   /**
@@ -273,6 +276,8 @@ export class CallDrain {
     const { calls } = this;
     calls.pauseCalls();
     this.partitions.pauseAll();
+    // Calls under way may outlast the session or the process, and the results of others wait for the commit interval.
+    if (calls.underWay > 0) void this.partitions.commitPending();
     const isIdle = await withDeadline(calls.whenNoCalls(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();
     // The last answers finish their messages in this turn of the event loop.
@@ -288,7 +293,7 @@ export class CallDrain {
 
   /** Drains as for a revocation, then drops waiting messages: other machines of theirs may have been in a call. */
   async drainForStop(): Promise<void> {
-    await this.drainCalls(FINISH_DEADLINE_MS, STOP_COMMIT_DEADLINE_MS);
+    await this.drainCalls(this.finishDeadlineMs, STOP_COMMIT_DEADLINE_MS);
     const closed = this.partitions.closeBuffers();
     this.resumeCalls();
     // Entries for a topic that takes no records are dropped with their transaction.
