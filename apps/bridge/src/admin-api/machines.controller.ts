@@ -71,7 +71,7 @@ export class MachinesController {
 }
 
 interface MachineSummary extends MachineInfo {
-  /** Null if this process does not know it: another one may own the machine. */
+  /** Null if this process does not know it: another one may own the machine, or it has no event yet. */
   state: MachineStateRecord | null;
 }
 

@@ -141,7 +141,7 @@ export class MachineStates {
     return this.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }
 
-  /** Null for a machine that another process owns, that has not been answered for yet, or that is removed. */
+  /** Null for a machine that another process owns, that has no event yet, or that is removed. */
   recordOf(machineId: string): MachineStateRecord | null {
     const tracked = this.findWatch(machineId)?.tracked;
     return tracked === undefined ? null : stateRecord(tracked);

@@ -147,10 +147,16 @@ export function isWorthStoring(stored: TrackedMachine | undefined, next: Tracked
   return !isDeepStrictEqual({ ...stored, lastUpdateTime: next.lastUpdateTime }, next);
 }
 
-/** The value for `machine.states.v1`; null (a tombstone) for a removed machine. */
+/** Undefined until the first event: a machine whose polls have only failed so far is not observed. */
+export function observationOf({ sequence, observation }: TrackedMachine): Observation | undefined {
+  return sequence === 0 ? undefined : observation;
+}
+
+/** The value for `machine.states.v1`; null before the machine's first event, and for a removed machine. */
 export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null {
-  const { machineId, factoryId, displayName, observation } = tracked;
-  if (observation === 'removed') return null;
+  const { machineId, factoryId, displayName } = tracked;
+  const observation = observationOf(tracked);
+  if (observation === undefined || observation === 'removed') return null;
   const current = currentPeriod(tracked);
   return {
     machineId,

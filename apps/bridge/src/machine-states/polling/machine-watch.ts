@@ -14,6 +14,7 @@ import {
   isTooFarAhead,
   isWorthStoring,
   type Observation,
+  observationOf,
   type TrackedMachine,
   withoutTimesAhead,
 } from '../derivation/tracked-machine.js';
@@ -41,7 +42,7 @@ interface Finding {
 export class MachineWatch implements Polled {
   /** Update time of the latest published reading, in epoch seconds. */
   updatedAt: number | null;
-  /** Undefined until the first answer. */
+  /** Undefined until the first event. */
   observation: Observation | undefined;
   /** Undefined while the machine is listed. */
   private absence: Absence | undefined;
@@ -74,7 +75,7 @@ export class MachineWatch implements Polled {
   ) {
     const remembered = stored.get(info.machineId);
     this.updatedAt = remembered?.lastUpdateTime ?? null;
-    this.observation = remembered?.observation;
+    this.observation = remembered && observationOf(remembered);
     this.answeredMs = context.clock.monotonicMs();
   }
 
@@ -86,7 +87,7 @@ export class MachineWatch implements Polled {
     return this.isOver || this.signal.aborted;
   }
 
-  /** Undefined until the first answer. */
+  /** Undefined until the first result. */
   get tracked(): TrackedMachine | undefined {
     const stored = this.stored.get(this.machineId);
     if (stored === undefined) return undefined;
@@ -140,7 +141,8 @@ export class MachineWatch implements Polled {
 
   /** Publishes the removal. If the machine is listed again meanwhile, the watch continues. */
   private async publishRemoval(): Promise<void> {
-    if (this.observation !== undefined) {
+    // Also of a machine without an event: its registry entry goes.
+    if (this.tracked !== undefined) {
       await this.publishFinding(this.finding({ kind: 'lost', reason: 'removed' }));
     }
     if (this.isRemoved) this.endWatch();
@@ -162,7 +164,7 @@ export class MachineWatch implements Polled {
       this.stored.isOverdue(next.lastUpdateTime);
     if (isNews) await this.stored.publishDerivation(derivation, span.context);
     this.updatedAt = next.lastUpdateTime;
-    this.observation = next.observation;
+    this.observation = observationOf(next);
     for (const { event } of events) metrics.events.inc({ type: event.type });
     this.durationStart = finding.durationStart;
     if (finding.result.kind === 'lost') this.missedLog?.clearMissing();

@@ -175,6 +175,7 @@ describe('PartitionWatch', () => {
     const [first, second, lost] = OURS as [string, string, string];
     const observed = (id: string, lastUpdateTime: number): TrackedMachine => ({
       ...newlyTracked(machine(id)),
+      sequence: 1,
       lastUpdateTime,
     });
 
@@ -193,6 +194,27 @@ describe('PartitionWatch', () => {
       expect(watched(restored).toSorted()).toEqual([first, second, lost].toSorted());
       const updatedAt = (id: string) => restored.findWatch(id)?.tracked?.lastUpdateTime;
       expect([first, second, lost].map(updatedAt)).toEqual([49_900, 49_950, 30_000]);
+    });
+  });
+
+  describe('while the first polls of a machine fail', () => {
+    it.each(['before', 'after'])('it is unknown to operators %s a restart', async (when) => {
+      const [id] = OURS as [string];
+      const [polling, listed] = [poller(), listOf([id])];
+      const failure = { message: 'HTTP 503', status: 503 };
+      jest
+        .spyOn(polling.context.client, 'getMachineState')
+        .mockResolvedValue({ kind: 'retry', afterMs: null, error: failure } as never);
+      const first = machinesOf(listed, polling);
+      first.watchPartition(stateOf(PARTITION));
+      await (await first.findWatch(id)!.poll()).conclude();
+      expect(remembered.has(id)).toBe(true);
+      const machines = when === 'before' ? first : machinesOf(listed, polling);
+      if (when === 'after') machines.watchPartition(stateOf(PARTITION));
+      expect(machines.recordOf(id)).toBeNull();
+      const metrics = await Promise.all(machines.metrics.map((metric) => metric.get()));
+      const counts = metrics.find(({ name }) => name === 'machine_bridge_machines')?.values;
+      expect(counts).toMatchObject([{ labels: { observation: 'unknown' }, value: 1 }]);
     });
   });
 
