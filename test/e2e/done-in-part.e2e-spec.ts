@@ -1,8 +1,10 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { outcomesByMessage } from '../support/outcomes-by-message.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
+import { ServiceRelay } from '../support/service-relay.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 describe('a message for several machines, one of which the service keeps failing', () => {
@@ -47,26 +49,41 @@ describe('a message for several machines, one of which the service keeps failing
 });
 
 describe('a message for several machines whose first call is under way when the bridge stops', () => {
+  let relay: ServiceRelay;
   let plant: Plant;
 
   beforeAll(async () => {
+    relay = await ServiceRelay.start();
     plant = await startPlant({
-      env: { WORK_ORDER_LIST_MAX_MACHINES: '1', MACHINE_CLOUD_MAX_CONCURRENCY: '1' },
+      prepare: (_, sandbox) => {
+        relay.serviceUrl = sandbox.url;
+        return Promise.resolve();
+      },
+      env: {
+        ...{ MACHINE_CLOUD_BASE_URL: relay.url, MACHINE_CLOUD_TIMEOUT_MS: '60000' },
+        BRIDGE_FLOWS: 'work-orders',
+        ...{ WORK_ORDER_LIST_MAX_MACHINES: '1', MACHINE_CLOUD_MAX_CONCURRENCY: '1' },
+      },
     });
   });
 
-  afterAll(() => plant.close());
+  afterAll(async () => {
+    await plant.close();
+    await relay.close();
+  });
 
   it('keeps the bridge in the group until that call is answered and its outcome committed', async () => {
     const { sandbox, kafka } = plant;
     const outcomes = await kafka.read(TOPICS.commandOutcomes);
     const lists = async (): Promise<LoggedCall[]> => sandbox.calls('setWorkOrderList');
-    // long enough to stop the bridge meanwhile
-    await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 4000, count: 1 });
+    relay.holdAnswers();
     const machines = ['M-001', 'M-002'].map((machineId) => ({ machineId, workingOrders: ['A'] }));
     await kafka.sendJson(TOPICS.workOrderLists, 'key', { machines }, { 'message-id': 'both' });
     await eventually('one is called', async () => (await lists()).length === 1);
-    await plant.bridge.close();
+    const closed = plant.bridge.close();
+    await untilUnreadyBecause(plant.bridgeUrl, 'the bridge is stopping');
+    relay.release();
+    await closed;
     expect((await lists()).map(({ status }) => status)).toEqual([200]);
 
     await plant.restartBridge();
