@@ -7,6 +7,7 @@ import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { ServiceRelay } from '../support/service-relay.js';
 
 /** Makes a Node process send itself a signal before it loads a module. */
 function signalOnLoading(module: string, signal: NodeJS.Signals): Environment {
@@ -131,13 +132,20 @@ describe('the bridge as a process', () => {
   });
 
   it('finishes the call in flight on SIGTERM, commits, and exits 0', async () => {
-    const bridge = start();
+    const relay = await ServiceRelay.start();
+    relay.serviceUrl = sandbox.control.url;
+    const bridge = start({
+      ...{ MACHINE_CLOUD_BASE_URL: relay.url, MACHINE_CLOUD_TIMEOUT_MS: '60000' },
+    });
     await bridge.ready();
-    await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1500 });
+    relay.holdAnswers();
     await kafka.sendList('M-001', ['in-flight']);
     await untilCalledFor('M-001');
     bridge.kill('SIGTERM');
+    await eventually('the bridge is stopping', () => bridge.output.includes('stopping'));
+    relay.release();
     expect(await bridge.exitCode()).toBe(0);
+    await relay.close();
     await sandbox.control.listBecomes('M-001', ['in-flight']);
     expect(await kafka.groups.committed(groupId, TOPICS.workOrderLists)).toBe(1);
   });
