@@ -4,7 +4,7 @@ import { AppProcess } from '../support/app-process.js';
 import { CallbackReceiver } from '../support/callback-receiver.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
-import { ingestSettings, post } from '../support/running-ingest.js';
+import { ingestSettings, postUntilTaken } from '../support/running-ingest.js';
 import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { header, messageIdOf, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
@@ -62,9 +62,7 @@ describe('callbacks of a killed ingest', () => {
     const operations = [{ operationId: '0010', machineId, status: 'released' }];
     const order = { orderId: id, changedAt: 1_763_680_000, status: 'released', operations };
     const headers = { authorization: `Bearer ${TOKEN}`, 'idempotency-key': id };
-    const answer = await post(url, '/orders', order, headers);
-    expect(answer.status).toBe(202);
-    await answer.arrayBuffer();
+    await postUntilTaken(url, '/orders', order, headers);
     return id;
   };
 

@@ -1,6 +1,7 @@
 import { type Environment, loadIngestSettings } from '#libs/config';
 import { createIngest, type Ingest } from '../../apps/ingest/src/index.js';
 import { askOnceMore } from './ask-once-more.js';
+import { eventually } from './eventually.js';
 import { untilReady } from './health.js';
 import { testBrokers } from './kafka.js';
 import { rememberSecrets } from './secrets.js';
@@ -70,4 +71,17 @@ export function post(
     headers: { 'content-type': 'application/json', ...headers },
     body: isRaw ? body : JSON.stringify(body),
   });
+}
+
+/**
+ * Repeats a request with an id until it is accepted, as a sender does: on a busy machine Kafka may not have stored the
+ * record in the five seconds after which the sender gets a 503.
+ */
+export async function postUntilTaken(...request: Parameters<typeof post>): Promise<void> {
+  const status = await eventually('the request is taken', async () => {
+    const answer = await post(...request);
+    await answer.arrayBuffer();
+    return answer.status !== 503 && answer.status;
+  });
+  if (status !== 200 && status !== 202) throw new Error(`answered with ${status}`);
 }
