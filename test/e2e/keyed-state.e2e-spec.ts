@@ -25,7 +25,7 @@ interface Counted {
 const SEGMENT_BYTES = 1024 * 1024;
 
 /** The minimum of `KAFKA_MAX_UNPACKED_BATCH_BYTES`. */
-const SMALLEST_LIMIT = String(16 * 1024 * 1024);
+const SMALLEST_LIMIT = String(1024 * 1024);
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 

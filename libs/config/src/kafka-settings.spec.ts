@@ -25,7 +25,7 @@ describe('readKafkaSettings', () => {
       KAFKA_CREATE_TOPICS: 'false',
       KAFKA_TOPIC_PARTITIONS: '12',
       COMMIT_INTERVAL_MS: '250',
-      KAFKA_MAX_UNPACKED_BATCH_BYTES: '16777216',
+      KAFKA_MAX_UNPACKED_BATCH_BYTES: '1048576',
     });
     expect(settings).toEqual({
       brokers: ['my_kafka-1.plant:1', '10.0.0.7:65535'],
@@ -35,7 +35,7 @@ describe('readKafkaSettings', () => {
       createTopics: false,
       topicPartitions: 12,
       commitIntervalMs: 250,
-      maxUnpackedBatchBytes: 16_777_216,
+      maxUnpackedBatchBytes: 1_048_576,
     });
     expect(problems).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe('readKafkaSettings', () => {
     [
       'KAFKA_MAX_UNPACKED_BATCH_BYTES',
       '64MiB',
-      'must be a whole number from 16777216 to 1073741824',
+      'must be a whole number from 1048576 to 1073741824',
     ],
     ['KAFKA_CLIENT_ID', 'x'.repeat(256), 'may have 255 bytes at most'],
     ['KAFKA_GROUP_ID', 'ü'.repeat(128), 'may have 255 bytes at most'],

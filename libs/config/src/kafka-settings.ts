@@ -26,10 +26,10 @@ const LONGEST_TOPIC_PREFIX = 150;
 
 const MIB = 1024 * 1024;
 /**
- * The limit also applies to the bridge's own topics, in which some batches are compressed: below the minimum, stored
- * state would be lost at a restore. The largest own record has 10,000 operations of an order.
+ * The limit also applies to the bridge's own topics: below the minimum, their compressed batches of half a mebibyte could
+ * not be restored. A larger own record stands alone, and only a larger message leads to one.
  */
-const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 16 * MIB, max: 1024 * MIB };
+const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: MIB, max: 1024 * MIB };
 /** Kafka's protocol has room for 32,767 bytes, the name of a transaction for this and more. */
 const LONGEST_ID_BYTES = 255;
 /** The host has no brackets and no colon: kafkajs splits at the first colon. */
