@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { everyRealMs } from '#libs/clock';
+import { everyRealMs, onAbort } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
@@ -26,6 +26,8 @@ export class KeyedState<V, H = void> {
   private readonly inputs: readonly string[];
   /** Holder of each partition from its restore to its revocation; without one, messages wait. */
   readonly holders = new Map<number, H>();
+  /** By partition: takes back the release of its holder, once another holder has replaced it. */
+  private readonly takeBacks = new Map<number, () => void>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
@@ -110,7 +112,8 @@ export class KeyedState<V, H = void> {
     const release = (): void => {
       if (this.holders.get(partition) === holder) this.holders.delete(partition);
     };
-    lost.addEventListener('abort', release, { once: true });
+    this.takeBacks.get(partition)?.();
+    this.takeBacks.set(partition, onAbort(lost, release));
     for (const topic of this.inputs) this.stateInputs?.stateRestored(topic, partition);
   }
 
