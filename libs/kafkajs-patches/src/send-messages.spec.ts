@@ -42,6 +42,7 @@ class TwoBrokers {
   private known: number[];
   private heldUp: { nodeId: number; ms: number } | undefined;
   private failure: { nodeId: number; code: number } | undefined;
+  private refused: { partition: number; code: number } | undefined;
   private unknownFor = 0;
   private readonly brokers = [1, 2].map((nodeId) => ({
     nodeId,
@@ -59,6 +60,11 @@ class TwoBrokers {
 
   failOnce(nodeId: number, code: number): void {
     this.failure = { nodeId, code };
+  }
+
+  /** Refuses the records of a partition in the answer of its leader. */
+  refuse(partition: number, code: number): void {
+    this.refused = { partition, code };
   }
 
   /** Answers so many requests for the topic's metadata that there is no such topic. */
@@ -135,7 +141,9 @@ class TwoBrokers {
       throw createErrorFromCode(code);
     }
     for (const { messages } of parts) this.log.push(...messages.map(({ value }) => String(value)));
-    const partitions = parts.map(({ partition }) => ({ partition, errorCode: 0 }));
+    const codeOf = (partition: number): number =>
+      this.refused?.partition === partition ? this.refused.code : 0;
+    const partitions = parts.map(({ partition }) => ({ partition, errorCode: codeOf(partition) }));
     return { topics: [{ topicName: TOPIC, partitions }] };
   }
 }
@@ -182,6 +190,13 @@ describe('records for partitions of several leaders', () => {
     brokers.failOnce(1, MESSAGE_TOO_LARGE);
     await expect(brokers.send(both)).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
     expect(brokers.log).toEqual(['outcome']);
+  });
+
+  it('are given up with the topic that refuses them, as a transaction may write to several', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.refuse(1, MESSAGE_TOO_LARGE);
+    const cause = { type: 'MESSAGE_TOO_LARGE', topic: TOPIC };
+    await expect(brokers.send(both)).rejects.toMatchObject(cause);
   });
 
   it('are sent to a topic that brokers know in a moment, and given up soon if it is deleted', async () => {

@@ -75,7 +75,7 @@ interface TopicData {
 export interface Batch extends PartitionData {
   topic: string;
   partitions: number;
-  /** The broker's refusal; undefined if it has not answered. */
+  /** The broker's refusal, with the `topic`; undefined if it has not answered. */
   refusal?: Error;
 }
 
@@ -324,7 +324,8 @@ function refusalsIn({ topics }: Produced): ReadonlyMap<string, Error> {
   for (const { topicName, partitions } of topics) {
     for (const { partition, errorCode } of partitions) {
       if (errorCode === 0) continue;
-      refusals.set(placeOf(topicName, partition), createErrorFromCode(errorCode));
+      const refusal = Object.assign(createErrorFromCode(errorCode), { topic: topicName });
+      refusals.set(placeOf(topicName, partition), refusal);
     }
   }
   return refusals;
