@@ -60,6 +60,7 @@ describe('describeKafkaFailure', () => {
     ['INVALID_SESSION_TIMEOUT', 'their group.min.session.timeout.ms has to be 8000 or less'],
     ['NOT_ENOUGH_REPLICAS', 'min.insync.replicas asks for of one of events, states'],
     ['CONCURRENT_TRANSACTIONS', 'fewer replicas in sync than its min.insync.replicas asks for'],
+    ['GROUP_COORDINATOR_NOT_AVAILABLE', '__consumer_offsets or __transaction_state has no leader'],
     ['LEADER_NOT_AVAILABLE', 'of one of events, states has no leader'],
     ['UNKNOWN_TOPIC_OR_PARTITION', 'of one of events, states'],
   ])('says of %s in a write what is wrong, and where', (type, what) => {

@@ -174,6 +174,9 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'NOT_ENOUGH_REPLICAS':
     case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
       return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;
+    case 'GROUP_COORDINATOR_NOT_AVAILABLE':
+      // Coordinators of transactions give the same answer.
+      return 'no coordinator of the group or of transactions answers: if that goes on, a partition of __consumer_offsets or __transaction_state has no leader, or fewer replicas in sync than its min.insync.replicas asks for';
     case 'LEADER_NOT_AVAILABLE':
       return `a partition of ${named || 'a topic'} has no leader that answers: if that goes on, a broker that holds it, or a disk of it, is away`;
     case 'UNKNOWN_TOPIC_OR_PARTITION':
