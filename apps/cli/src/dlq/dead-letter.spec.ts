@@ -74,6 +74,12 @@ describe('formatLine', () => {
     expect(formatInFull(hostile).join('')).toMatch(/^[ -~]*$/);
   });
 
+  it('has the key, such as an order number, under its heading where nothing names a machine', () => {
+    const order = deadLetter({ key: Buffer.from('4711'), value: '<order/>' });
+    const columnOf = (line: string): string => line.slice(61, 75).trimEnd();
+    expect([LINE_HEADING, formatLine(order)].map(columnOf)).toEqual(['machine or key', '4711']);
+  });
+
   it('truncates a key that replaces the machine and is as long as a message', () => {
     const line = formatLine(deadLetter({ key: Buffer.alloc(5000, 'k'), value: 'none' }));
     expect(line).toContain(`${'k'.repeat(100)}... `);

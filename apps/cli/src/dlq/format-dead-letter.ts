@@ -4,7 +4,7 @@ import { visible, visibleJson, visibleLines } from '../command-line/output.js';
 import { type DeadLetter, machineIdsOf, positionOf } from './dead-letter.js';
 import { offsetCount } from './selection.js';
 
-/** Position, time, code, machine; the detail follows in any width. */
+/** Position, time, code, machine or key; the detail follows in any width. */
 const COLUMN_WIDTHS = [17, 21, 20, 14];
 const MAX_MACHINES_SHOWN = 3;
 /** Characters for machines on a line: a key, which replaces a missing machineId, may have a megabyte. */
@@ -16,7 +16,13 @@ const MAX_TEXT_LENGTH = 1000;
 const MAX_SHOWN_BYTES = 64 * 1024;
 const HEX_DUMP_BYTES_A_LINE = 16;
 
-export const LINE_HEADING = columns('partition/offset', 'failed', 'code', 'machine', 'detail');
+export const LINE_HEADING = columns(
+  'partition/offset',
+  'failed',
+  'code',
+  'machine or key',
+  'detail',
+);
 
 export interface LineFormat {
   line: (deadLetter: DeadLetter) => string;
