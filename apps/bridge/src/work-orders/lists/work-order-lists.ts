@@ -27,13 +27,6 @@ import { ListWatermarks } from './list-watermarks.js';
 
 type ListCommand = Command<ListToSet>;
 
-/** A list as it was sent. */
-interface SentList {
-  machineId: string;
-  workingOrders: readonly string[];
-  command: ListCommand;
-}
-
 /** The most bytes of a request. A service with a lower limit answers 413, and the call is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
 
@@ -147,12 +140,14 @@ export class WorkOrderLists {
     });
     const answer = await this.cloud.setWorkOrderList(lists, permit);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
-    return { kind: answer.kind, lists: lists.map((list) => this.recordApplied(list)) };
+    const taken = lists.map((list) => this.recordApplied(list.command, list.workingOrders));
+    return { kind: answer.kind, lists: taken };
   };
 
   /** Records a list that the service has taken. Catches errors, because a bug here must not repeat an answered call. */
-  private recordApplied({ machineId, workingOrders, command }: SentList): SetList {
+  private recordApplied(command: ListCommand, workingOrders: readonly string[]): SetList {
     try {
+      const { machineId } = command;
       const appliedAt = this.clock.nowSeconds();
       const known = this.applied.get(machineId);
       if (known === undefined) this.applied.set(machineId, { workingOrders, appliedAt });

@@ -156,6 +156,7 @@ export class ErpRequests {
   }
 
   async closeClient(): Promise<void> {
+    // No GET begins any more.
     this.notBeforeMs = Infinity;
     await this.client.closeConnections();
   }

@@ -18,8 +18,8 @@ import {
 } from './erp-requests.js';
 
 const REVIEW_MS = 1000;
-/** Reviews between two checks of the number of waiting requests. */
-const REVIEWS_A_MOVE = 5;
+/** Time between two checks of the number of waiting requests. */
+const MOVE_MS = 5000;
 /** The most waiting requests of a partition. The oldest beyond it are written again, behind the others. */
 const MOST_WAITING = 1000;
 
@@ -32,8 +32,10 @@ export class OrderRequests implements OnModuleDestroy {
   private readonly logger = new Logger('Enrichment');
   private readonly hold: FlowHold;
   private readonly erps: ReadonlyMap<string, ErpRequests>;
-  private reviews = 0;
-  private readonly stopReviews: () => void;
+  private readonly timers = [
+    everyRealMs(REVIEW_MS, () => this.deferLate()),
+    everyRealMs(MOVE_MS, () => this.moveOldest()),
+  ];
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -51,7 +53,6 @@ export class OrderRequests implements OnModuleDestroy {
     this.erps = new Map(
       all.map((rule) => [rule.name, new ErpRequests(rule, context, this.handleReply)]),
     );
-    this.stopReviews = everyRealMs(REVIEW_MS, () => this.deferLate());
   }
 
   statuses(): RuleStatus[] {
@@ -59,7 +60,7 @@ export class OrderRequests implements OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stopReviews();
+    for (const stop of this.timers) stop();
     await Promise.all([...this.erps.values()].map((erp) => erp.closeClient()));
   }
 
@@ -110,7 +111,7 @@ export class OrderRequests implements OnModuleDestroy {
     );
     const records = [
       ...this.relay.relayRecords(orders),
-      ...(faults.length > 0 ? this.outcomesOf(waiting, faults) : []),
+      ...this.outcomesOf(waiting, faults),
       ...ending,
     ];
     message.finish(records, (refusal) => [
@@ -144,8 +145,6 @@ export class OrderRequests implements OnModuleDestroy {
         this.outcomes.publishDeferred(target, { machineId: null, callsMade: calls }, detail);
       }
     }
-    this.reviews += 1;
-    if (this.reviews % REVIEWS_A_MOVE === 0) this.moveOldest();
   }
 
   /** Writes the oldest requests of a partition again if too many wait. Requests have no order between them. */
