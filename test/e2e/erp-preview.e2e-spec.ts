@@ -124,7 +124,7 @@ describe('npm run erp -- preview', () => {
     expect({ exitCode, stderr }).toEqual({
       exitCode: 64,
       stderr: expect.stringMatching(
-        /^error: --time-zone must be .*\n +--map names a file .*\n +--mapping is no mapping: /,
+        /^error: --time-zone Foo must be .*\n +--map \S+none.json names a file .*\n +--mapping \S+any.json is no mapping: /,
       ) as string,
     });
     const env = { ERP_TIME_ZONE: 'Foo', EQUIPMENT_MAP_FILE: none };

@@ -77,6 +77,8 @@ describe('npm run send', () => {
     const unknown = temporaryFile('unknown.json', { hello: 'world' });
     const topic = ['--topic', 'erp.work-order-lists.v1'];
     expect(await send(list, unknown, ...topic)).toMatch(/, key M-002, .*\n.*, key \(none\), /);
+    const fullName = `${plant.kafka.topicPrefix}erp.work-order-lists.v1`;
+    expect(await send(list, '--topic', fullName)).toContain(`→ ${fullName}, key M-002, `);
     // it looks like a list, but the mapping of another topic may use it differently
     expect(await send(list, '--topic', 'mes.downtime-reasons.v1')).toContain('(none)');
     expect(await send(list, ...topic, '--key', 'own')).toContain(', key own, ');

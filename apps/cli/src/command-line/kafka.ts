@@ -5,6 +5,7 @@ import {
   readEnvironment,
   SettingsError,
 } from '#libs/config';
+import { INPUT_TOPICS } from '#libs/contracts';
 import {
   type ConfiguredKafka,
   createKafka,
@@ -60,6 +61,11 @@ export async function reachTopics(
     const where = `${brokers.join(', ')}${isBrokerNamed() ? '' : ' (KAFKA_BROKERS is not set)'}`;
     throw new UnreachableError(`Kafka cannot be reached at ${where}: ${why}`, { cause });
   }
+}
+
+/** The input topic of that name, with or without the prefix, as a name without it; undefined if there is none. */
+export function inputTopicOf(name: string, topicPrefix: string): string | undefined {
+  return INPUT_TOPICS.find((each) => [each, `${topicPrefix}${each}`].includes(name));
 }
 
 function isBrokerNamed(): boolean {

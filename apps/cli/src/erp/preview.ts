@@ -130,7 +130,7 @@ function showLists(preview: OrderPreview, json: boolean): void {
   }
 }
 
-/** Reports a fault of an option as wrong use, under the option's name. @throws SettingsError for faults of settings */
+/** Reports a fault of an option as wrong use, with the option's value. @throws SettingsError for faults of settings */
 function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCommand): ErpSettings {
   const given = [
     { setting: 'EQUIPMENT_MAP_FILE', option: '--map', value: map },
@@ -142,7 +142,9 @@ function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCom
     return loadErpSettings({ ...readEnvironment(), ...Object.fromEntries(settings) });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    const optionOf = new Map(given.map(({ setting, option }) => [setting, option]));
+    const optionOf = new Map(
+      given.map(({ setting, option, value = '' }) => [setting, `${option} ${visible(value)}`]),
+    );
     const problems = error.problems.map((problem) =>
       problem.replace(/^\w+/, (setting) => optionOf.get(setting) ?? setting),
     );

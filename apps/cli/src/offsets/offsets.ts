@@ -10,7 +10,7 @@ import {
 } from '#libs/kafka';
 import { InvalidArgumentError } from 'commander';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
-import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
+import { inputTopicOf, KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
 import { counted, print, printRecords, printStatus } from '../command-line/output.js';
 
@@ -148,7 +148,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
 
 /** @throws Error for an internal topic, whose reset would contradict the bridge's state */
 function fullInputName(name: string, prefix: string): string {
-  const input = INPUT_TOPICS.find((each) => [each, `${prefix}${each}`].includes(name));
+  const input = inputTopicOf(name, prefix);
   if (input !== undefined) return `${prefix}${input}`;
   throw new Error(
     `${name} is no input topic; it is ${INPUT_TOPICS.join(', ')}. The queues of the order ledger are never reset: ` +

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, readJson, type TopicName, TOPICS } from 
 import { readOrderDocument } from '#libs/erp-formats';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES } from '../command-line/exit-codes.js';
-import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
+import { inputTopicOf, KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import {
   readNotEmpty,
   readPath,
@@ -13,7 +13,7 @@ import {
 import { print, visible, visibleJson } from '../command-line/output.js';
 
 interface SendOptions extends JsonOptions {
-  /** Without KAFKA_TOPIC_PREFIX. */
+  /** An input topic with or without KAFKA_TOPIC_PREFIX; another one without. */
   topic?: string;
   key?: string;
   contentType?: string;
@@ -37,7 +37,11 @@ A file is recognised by its content: a work order list, a downtime reason, or an
 reads. --topic, --key and --content-type override what was recognised; to another topic it is sent without the key and \
 content type that were.`,
     )
-    .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX', readNotEmpty)
+    .option(
+      '--topic <name>',
+      'an input topic, with or without KAFKA_TOPIC_PREFIX; another one, without',
+      readNotEmpty,
+    )
     .option('--key <key>', "the record's key", readNotEmpty)
     .option('--content-type <type>', 'the content-type header', readNotEmpty)
     .option(...JSON_OPTION)
@@ -80,9 +84,9 @@ async function recordOf(
       throw new Error(
         `it has more than ${MAX_RECORD_BYTES} bytes, which is more than is sent at once`,
       );
-    const found =
-      options.topic === undefined ? identifyDocument(value) : identifyFor(options.topic, value);
-    const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
+    const asked = options.topic && (inputTopicOf(options.topic, topicPrefix) ?? options.topic);
+    const found = asked === undefined ? identifyDocument(value) : identifyFor(asked, value);
+    const topic = `${topicPrefix}${asked ?? found?.topic ?? ''}`;
     const key = options.key ?? found?.key ?? null;
     const contentType = options.contentType ?? found?.contentType;
     const headers = contentType === undefined ? {} : { 'content-type': contentType };
