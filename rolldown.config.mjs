@@ -18,9 +18,9 @@ await import('BUNDLED');
 `;
 
 /**
- * Modules of packages without what no app uses, by their place in node_modules: undici's fetch, WebSocket and mocks,
- * axios's own adapters and forms, validation and serialisation by JSON schemas in Fastify. Loading all that took a sixth
- * of the CPU of a start.
+ * Replacements for modules of packages, by their place in node_modules. They lack what no app uses: undici's fetch,
+ * WebSocket and mocks, axios's own adapters and forms, validation and serialisation by JSON schemas in Fastify. Loading
+ * all that took a fifth of the CPU of loading the bridge.
  */
 const LEAN = {
   'undici/index.js': () => `
@@ -36,10 +36,12 @@ module.exports = {
     'export default { adapters: {}, getAdapter: (adapter) => adapter };',
   'axios/lib/platform/node/classes/FormData.js': () => 'export default null;',
   // to look at this global loads Node's own undici
-  'axios/lib/utils.js': (code) => code.replace("typeof G.FormData !== 'undefined'", 'false'),
+  'axios/lib/utils.js': (code) => replaced(code, "typeof G.FormData !== 'undefined'", 'false'),
   '@fastify/ajv-compiler/index.js': leftOut,
   '@fastify/fast-json-stringify-compiler/index.js': leftOut,
 };
+
+const leanPlaces = new Set();
 
 const mainOf = (app) => `apps/${app}/src/main.js`;
 const apps = readdirSync(join(DIST, 'apps')).filter((app) => existsSync(join(DIST, mainOf(app))));
@@ -53,7 +55,11 @@ export default defineConfig({
   // packages of Nest that are not installed, and eval in installed ones
   checks: { unresolvedImport: false, eval: false },
   plugins: [
-    { name: 'lean', load: { filter: { id: INSTALLED }, handler: loadLean } },
+    {
+      name: 'lean',
+      load: { filter: { id: INSTALLED }, handler: loadLean },
+      generateBundle: requireAllLean,
+    },
     {
       name: 'apps',
       load: { filter: { id: COMPILED }, handler: loadCompiled },
@@ -84,7 +90,20 @@ function loadCompiled(id) {
 
 function loadLean(id) {
   const place = id.replaceAll('\\', '/').split('/node_modules/').at(-1);
-  return LEAN[place]?.(readFileSync(id, 'utf8'));
+  const replacement = LEAN[place]?.(readFileSync(id, 'utf8'));
+  if (replacement !== undefined) leanPlaces.add(place);
+  return replacement;
+}
+
+/** Another version of a package may have another place for a module: then the whole would be loaded again. */
+function requireAllLean() {
+  const absent = Object.keys(LEAN).filter((place) => !leanPlaces.has(place));
+  if (absent.length > 0) throw new Error(`not in the bundle, see LEAN: ${absent.join(', ')}`);
+}
+
+function replaced(code, text, replacement) {
+  if (!code.includes(text)) throw new Error(`a module of LEAN has no ${text}`);
+  return code.replace(text, replacement);
 }
 
 /** For a package that exports a factory of factories, and is called only with the second. */

@@ -27,6 +27,7 @@ describe('the bridge as a process', () => {
   const groupId = `${topicPrefix}bridge`;
   let sandbox: RunningSandbox;
   let running: AppProcess | undefined;
+  let relay: ServiceRelay | undefined;
 
   beforeAll(async () => {
     sandbox = await startSandbox();
@@ -34,6 +35,8 @@ describe('the bridge as a process', () => {
 
   afterEach(async () => {
     await running?.close();
+    await relay?.close();
+    relay = undefined;
     await sandbox.control.clearFaults();
   });
 
@@ -132,10 +135,11 @@ describe('the bridge as a process', () => {
   });
 
   it('finishes the call in flight on SIGTERM, commits, and exits 0', async () => {
-    const relay = await ServiceRelay.start();
+    relay = await ServiceRelay.start();
     relay.serviceUrl = sandbox.control.url;
     const bridge = start({
-      ...{ MACHINE_CLOUD_BASE_URL: relay.url, MACHINE_CLOUD_TIMEOUT_MS: '60000' },
+      MACHINE_CLOUD_BASE_URL: relay.url,
+      MACHINE_CLOUD_TIMEOUT_MS: '60000',
     });
     await bridge.ready();
     relay.holdAnswers();
@@ -145,7 +149,6 @@ describe('the bridge as a process', () => {
     await eventually('the bridge is stopping', () => bridge.output.includes('stopping'));
     relay.release();
     expect(await bridge.exitCode()).toBe(0);
-    await relay.close();
     await sandbox.control.listBecomes('M-001', ['in-flight']);
     expect(await kafka.groups.committed(groupId, TOPICS.workOrderLists)).toBe(1);
   });

@@ -24,9 +24,6 @@ interface Counted {
 /** The minimum of Kafka. */
 const SEGMENT_BYTES = 1024 * 1024;
 
-/** The minimum of `KAFKA_MAX_UNPACKED_BATCH_BYTES`. */
-const SMALLEST_LIMIT = String(1024 * 1024);
-
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 function countOfA(count: number, filling: unknown = ''): Message {
@@ -50,11 +47,7 @@ class Member {
   /** @param isHashed whether a key's hash decides on its partition */
   constructor(prefix: string, topic: string, partitions = 2, isHashed = false) {
     const kafka = createKafka(
-      loadKafkaSettings({
-        KAFKA_BROKERS: testBrokers().join(','),
-        KAFKA_TOPIC_PREFIX: prefix,
-        KAFKA_MAX_UNPACKED_BATCH_BYTES: SMALLEST_LIMIT,
-      }),
+      loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(','), KAFKA_TOPIC_PREFIX: prefix }),
     );
     const state = new KeyedState<Counted>({
       kafka,
@@ -242,7 +235,7 @@ describe('keyed state', () => {
   describe('with keys distributed by their hash', () => {
     const hashed = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const name = 'machine-bridge.counts.v1';
-    const keys = numbers(200).map((number) => `key-${number}`);
+    const keys = numbers(20).map((number) => `key-${number}`);
     let member: Member;
 
     const start = (): void => {

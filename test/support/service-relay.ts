@@ -6,7 +6,8 @@ export class ServiceRelay {
   /** The address of the service, to be set before the first call. */
   serviceUrl = '';
   private readonly sockets = new Set<Socket>();
-  private isHeldBack: Promise<void> | undefined;
+  /** While answers are held back. */
+  private released: Promise<void> | undefined;
   private handOn = (): void => undefined;
 
   private constructor(
@@ -25,13 +26,13 @@ export class ServiceRelay {
 
   /** Holds back all answers until {@link release}. */
   holdAnswers(): void {
-    this.isHeldBack = new Promise((resolve) => (this.handOn = resolve));
+    this.released = new Promise((resolve) => (this.handOn = resolve));
   }
 
   /** Hands on the answers held back, and all later ones. */
   release(): void {
     this.handOn();
-    this.isHeldBack = undefined;
+    this.released = undefined;
   }
 
   async close(): Promise<void> {
@@ -45,11 +46,13 @@ export class ServiceRelay {
     const service = connect(Number(port), hostname);
     for (const [from, to] of [[caller, service] as const, [service, caller] as const]) {
       this.sockets.add(from);
-      from.on('error', () => undefined).on('close', () => to.destroy());
+      // Not before the bytes that it has sent.
+      const end = (): void => void Promise.resolve(this.released).then(() => to.destroy());
+      from.on('error', () => undefined).on('close', end);
     }
     caller.pipe(service);
     service.on('data', (bytes) => {
-      void Promise.resolve(this.isHeldBack).then(() => caller.write(bytes));
+      void Promise.resolve(this.released).then(() => caller.write(bytes));
     });
   }
 }
