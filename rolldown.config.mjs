@@ -41,8 +41,6 @@ module.exports = {
   '@fastify/fast-json-stringify-compiler/index.js': leftOut,
 };
 
-const leanPlaces = new Set();
-
 const mainOf = (app) => `apps/${app}/src/main.js`;
 const apps = readdirSync(join(DIST, 'apps')).filter((app) => existsSync(join(DIST, mainOf(app))));
 
@@ -58,7 +56,7 @@ export default defineConfig({
     {
       name: 'lean',
       load: { filter: { id: INSTALLED }, handler: loadLean },
-      generateBundle: requireAllLean,
+      generateBundle: requireLean,
     },
     {
       name: 'apps',
@@ -88,17 +86,27 @@ function loadCompiled(id) {
   return { code, map: readFileSync(`${id}.map`, 'utf8') };
 }
 
-function loadLean(id) {
-  const place = id.replaceAll('\\', '/').split('/node_modules/').at(-1);
-  const replacement = LEAN[place]?.(readFileSync(id, 'utf8'));
-  if (replacement !== undefined) leanPlaces.add(place);
-  return replacement;
+function placeOf(id) {
+  return id.replaceAll('\\', '/').split('/node_modules/').at(-1);
 }
 
-/** Another version of a package may have another place for a module: then the whole would be loaded again. */
-function requireAllLean() {
-  const absent = Object.keys(LEAN).filter((place) => !leanPlaces.has(place));
+function loadLean(id) {
+  return LEAN[placeOf(id)]?.(readFileSync(id, 'utf8'));
+}
+
+/** Another version of a package may have another place for a module: then all of it would be loaded again. */
+function requireLean() {
+  const places = new Set([...this.getModuleIds()].map(placeOf));
+  const packages = new Set([...places].map(packageOf));
+  // images have one app, which may do without some of the packages
+  const absent = Object.keys(LEAN).filter(
+    (place) => packages.has(packageOf(place)) && !places.has(place),
+  );
   if (absent.length > 0) throw new Error(`not in the bundle, see LEAN: ${absent.join(', ')}`);
+}
+
+function packageOf(place) {
+  return place.split('/', place.startsWith('@') ? 2 : 1).join('/');
 }
 
 function replaced(code, text, replacement) {

@@ -27,10 +27,10 @@ const LONGEST_TOPIC_PREFIX = 150;
 const MIB = 1024 * 1024;
 /**
  * The limit also applies to the bridge's own topics: below the minimum, their compressed batches of half a mebibyte could
- * not be restored. A larger own record stands alone, and only a larger message leads to one.
+ * not be restored. A larger record stands alone: that of an order with thousands of operations.
  */
 const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: MIB, max: 1024 * MIB };
-/** Kafka's protocol has room for 32,767 bytes, the name of a transaction for this and more. */
+/** Kafka's protocol has room for 32,767 bytes; transactional ids add topic and partition. */
 const LONGEST_ID_BYTES = 255;
 /** The host has no brackets and no colon: kafkajs splits at the first colon. */
 const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;

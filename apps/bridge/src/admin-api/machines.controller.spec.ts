@@ -96,12 +96,12 @@ describe('the list of machines', () => {
   });
 });
 
-it('lists the observed machines while the directory lists none, for example because it cannot be read', async () => {
+it('lists the watched machines while the directory lists none, for example because it cannot be read', async () => {
   const listed = new Map<string, unknown>();
   const controller = new MachinesController(
     { machines: () => listed } as unknown as MachineDirectory,
     {} as CommandOutcomes,
-    { observedMachines: [machine(1)], recordOf: () => undefined } as unknown as MachineStates,
+    { watchedMachines: [machine(1)], recordOf: () => undefined } as unknown as MachineStates,
   );
   const list = async (): Promise<unknown> => json(controller.listMachines().getStream());
   expect(await list()).toEqual([{ ...machine(1), state: null }]);
@@ -114,11 +114,20 @@ describe('the details of an unlisted machine, as with a token that may not read 
   const state = { machineId: 'M-1', factoryId: 'F-1', displayName: 'Press' } as MachineStateRecord;
   const unnamed = { machineId: 'M-1', displayName: 'M-1', factoryId: '', factoryName: '' };
 
-  const detailsOf = (known: { list?: typeof list; state?: MachineStateRecord }): unknown =>
+  interface Known {
+    list?: typeof list;
+    state?: MachineStateRecord;
+    watched?: ReturnType<typeof machine>;
+  }
+
+  const detailsOf = (known: Known): unknown =>
     new MachinesController(
       { machines: () => new Map() } as unknown as MachineDirectory,
       { recentOutcomes: { outcomesOfMachine: () => [] } } as unknown as CommandOutcomes,
-      { recordOf: () => known.state } as unknown as MachineStates,
+      {
+        recordOf: () => known.state ?? null,
+        watchedMachine: () => known.watched,
+      } as unknown as MachineStates,
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
     ).machineDetails('M-1');
 
@@ -128,5 +137,9 @@ describe('the details of an unlisted machine, as with a token that may not read 
     });
     expect(detailsOf({ state })).toMatchObject({ displayName: 'Press', factoryId: 'F-1', state });
     expect(() => detailsOf({})).toThrow('nothing is known');
+  });
+
+  it('have its names while it is watched and has no event yet', () => {
+    expect(detailsOf({ watched: machine(1) })).toMatchObject({ ...machine(1), state: null });
   });
 });

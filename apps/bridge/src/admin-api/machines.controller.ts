@@ -38,26 +38,26 @@ export class MachinesController {
   /** Also answers for an unlisted machine of which something is known: a token may not be allowed to read the list. */
   @Get(':machineId')
   machineDetails(@Param('machineId') machineId: string): MachineDetails {
-    const listed = this.directory.machines().get(machineId);
+    const known =
+      this.directory.machines().get(machineId) ?? this.states?.watchedMachine(machineId);
     const state = this.states?.recordOf(machineId) ?? null;
     const list = this.lists?.lastApplied(machineId);
     const lastOutcomes = this.outcomes.recentOutcomes.outcomesOfMachine(machineId);
-    if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
+    if ((known ?? state ?? list ?? lastOutcomes[0]) === undefined) {
       throw new NotFoundException('nothing is known of such a machine');
     }
     const { displayName = machineId, factoryId = '' } = state ?? {};
     const unlisted = { machineId, displayName, factoryId, factoryName: '' };
-    const machine = listed ?? unlisted;
-    return { ...machine, state, workOrderList: list ?? null, lastOutcomes };
+    return { ...(known ?? unlisted), state, workOrderList: list ?? null, lastOutcomes };
   }
 
-  /** JSON of the machines that the directory lists or, while it lists none, of those that this process observes. */
+  /** JSON of the machines that the directory lists or, while it lists none, of those that this process watches. */
   private *listInChunks(): Generator<string> {
     let chunk = '[';
     let separator = '';
     const listed = this.directory.machines();
-    const observed = listed.size === 0 ? this.states?.observedMachines : undefined;
-    for (const machine of observed ?? listed.values()) {
+    const watched = listed.size === 0 ? this.states?.watchedMachines : undefined;
+    for (const machine of watched ?? listed.values()) {
       const state = this.states?.recordOf(machine.machineId) ?? null;
       const summary: MachineSummary = { ...machine, state };
       chunk += separator + JSON.stringify(summary);

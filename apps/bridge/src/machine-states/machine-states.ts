@@ -137,8 +137,14 @@ export class MachineStates {
   }
 
   /** Machines that this process watches, also while no directory is loaded. */
-  get observedMachines(): MachineInfo[] {
+  get watchedMachines(): MachineInfo[] {
     return this.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
+  }
+
+  /** Undefined for a machine that this process does not watch. */
+  watchedMachine(machineId: string): MachineInfo | undefined {
+    const watch = this.findWatch(machineId);
+    return watch?.hasEnded === false ? watch.info : undefined;
   }
 
   /** Null for a machine that another process owns, that has no event yet, or that is removed. */

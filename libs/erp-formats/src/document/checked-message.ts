@@ -25,10 +25,11 @@ export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<Or
 
 /** Checks a change. The ids in `replaces` are parts of its operations' ids and need no check. */
 export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<OrderMessage> {
-  const { replaces } = change;
+  const { fence, replaces } = change;
   const checked = parseOrderChange(change);
   if (!checked.ok) return withPath(pathOf(), checked);
-  return parsed({ kind: 'change', order: { ...checked.value, ...(replaces && { replaces }) } });
+  const order = { ...checked.value, ...(replaces && { replaces }), ...(fence && { fence }) };
+  return parsed({ kind: 'change', order });
 }
 
 /** Adds the path in the document to a refusal. */

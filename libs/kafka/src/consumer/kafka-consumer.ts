@@ -276,7 +276,7 @@ export class CallDrain {
     const { calls } = this;
     calls.pauseCalls();
     this.partitions.pauseAll();
-    // Calls under way may outlast the session or the process, and the results of others wait for the commit interval.
+    // Calls under way may outlast the session or the process, and results that are already there would wait with them.
     if (calls.underWay > 0) void this.partitions.commitPending();
     const isIdle = await withDeadline(calls.whenNoCalls(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();

@@ -26,8 +26,8 @@ export class KeyedState<V, H = void> {
   private readonly inputs: readonly string[];
   /** Holder of each partition from its restore to its revocation; without one, messages wait. */
   readonly holders = new Map<number, H>();
-  /** By partition: takes back the release of its holder, once another holder has replaced it. */
-  private readonly takeBacks = new Map<number, () => void>();
+  /** By partition: stops watching for its loss, once another holder has replaced its holder. */
+  private readonly stopsOfWatches = new Map<number, () => void>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
@@ -110,10 +110,12 @@ export class KeyedState<V, H = void> {
     const holder = this.options.onOwned(state);
     this.holders.set(partition, holder);
     const release = (): void => {
-      if (this.holders.get(partition) === holder) this.holders.delete(partition);
+      if (this.holders.get(partition) !== holder) return;
+      this.holders.delete(partition);
+      this.stopsOfWatches.delete(partition);
     };
-    this.takeBacks.get(partition)?.();
-    this.takeBacks.set(partition, onAbort(lost, release));
+    this.stopsOfWatches.get(partition)?.();
+    this.stopsOfWatches.set(partition, onAbort(lost, release));
     for (const topic of this.inputs) this.stateInputs?.stateRestored(topic, partition);
   }
 

@@ -282,7 +282,7 @@ export class PartitionTransactions {
     }
   }
 
-  /** Returns whether to continue; its entries then wait again. Otherwise it may have been committed. */
+  /** Returns whether to continue: the entries wait again. Otherwise the transaction may have been committed. */
   private onFailure(entries: readonly TransactionEntry[], error: unknown): boolean {
     const refusal = refusalOf(error);
     if (refusal !== undefined && this.onRefusal(entries, refusal)) {

@@ -6,7 +6,7 @@ import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import type { PollLoop } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
-/** Ids of machines contain no control characters. */
+/** Begins the key of a partition's own record; ids of machines contain no control characters. */
 const SEEN_UNTIL = '\u0000seen-until-';
 
 /**
