@@ -8,12 +8,13 @@ import {
   type DispatcherOptions,
   GO,
   type MessageResults,
-  type Unavailable,
 } from './command.js';
 import { FlowStatus } from './flow-status.js';
 import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
+
+type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 
 /** Calls that began together end within a few milliseconds: without this wait, parts of a split batch stay apart. */
 const REUNION_MS = 5;

@@ -24,18 +24,20 @@ export interface SetList {
 /** The service's answer to a call; `lists` are the lists it has taken, in the order of the commands. */
 export type CallAnswer = ServiceAnswer & { lists?: readonly SetList[] };
 
-interface ResultBase {
+/** How a command ends. */
+export type CommandEnd =
+  | ({ kind: 'applied'; appliedAt: number } & SetList)
+  | { kind: 'superseded'; detail: string }
+  | { kind: 'rejected'; rejection: Rejection; httpStatus?: number };
+
+/** The end of a command of one message, or of what its message says before there is a command. */
+export type CommandResult = CommandEnd & {
   /** Null if the message names no machine, or not readably. */
   machineId: string | null;
   /** The result's order, where it is not {@link OutcomeTarget.orderId}. */
   orderId?: string;
   attempts: number;
-}
-
-export type CommandResult =
-  | (ResultBase & { kind: 'applied'; appliedAt: number } & SetList)
-  | (ResultBase & { kind: 'superseded'; detail: string })
-  | (ResultBase & { kind: 'rejected'; rejection: Rejection; httpStatus?: number });
+};
 
 export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
 
@@ -223,12 +225,6 @@ export class Command<P> {
   }
 }
 
-/** A result without the fields that differ between waiters. */
-export type CommandEnd =
-  | ({ kind: 'applied'; appliedAt: number } & SetList)
-  | { kind: 'superseded'; detail: string }
-  | Pick<Extract<CommandResult, { kind: 'rejected' }>, 'kind' | 'rejection' | 'httpStatus'>;
-
 /** The result for one waiter. Written out field by field: object spread costs as much as the rest of the path. */
 export function resultFor({ machineId, callsMade }: CommandWaiter, end: CommandEnd): CommandResult {
   const attempts = callsMade;
@@ -251,14 +247,11 @@ export type TracedPermit = CallPermit & Pick<Caller, 'causes' | 'hasTurn'>;
 
 export type Admission =
   | { kind: 'go' }
-  | { kind: 'rejected'; rejection: Rejection }
-  | { kind: 'superseded'; detail: string }
+  | Exclude<CommandEnd, { kind: 'applied' }>
   /** The command's own time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
   /** A look-up is impossible at present. `afterMs`, real time, is the service's `Retry-After`, or null. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
-
-export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 
 export const GO: Admission = { kind: 'go' };
 
