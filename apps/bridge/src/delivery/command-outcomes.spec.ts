@@ -119,15 +119,12 @@ describe('CommandOutcomes', () => {
     expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });
 
-  it('publishes a dead letter with its remark, and a rejection, for a message at fault', () => {
+  it('publishes a dead letter and a rejection for a message at fault', () => {
     const why = { code: 'invalid-json', detail: 'no JSON' };
     const value = { ...{ machineId: null, source, attempts: 0, appliedAt: null }, ...why };
     const deadLetter = { topic: `${REASONS}.dlq`, ...why, machineIds: undefined };
     const outcome = { type: 'downtime-reason.rejected.v1', value };
     expect(recordsOf([invalid])).toEqual([deadLetter, outcome]);
-    const remark = 'the message itself is gone';
-    const detail = `no JSON; ${remark}`;
-    expect(recordsOf([invalid], { remark })).toEqual([{ ...deadLetter, detail }, outcome]);
   });
 
   it.each([

@@ -60,11 +60,15 @@ export class CommandOutcomes {
   }
 
   /** The target of a message's outcomes; without an envelope, id and sender are read from the headers. */
-  targetOf(message: InboundMessage, envelope?: Parsed<Envelope>): InboundTarget {
+  targetOf(
+    message: InboundMessage,
+    envelope?: Parsed<Envelope>,
+    namesOthers = message.topic === TOPICS.workOrders,
+  ): InboundTarget {
     const { topic, partition, offset } = message;
     const { messageId, sender } = envelope?.ok === true ? envelope.value : idsOf(message.headers);
     const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
-    return { message, source: sender === null ? source : { ...source, sender } };
+    return { message, source: sender === null ? source : { ...source, sender }, namesOthers };
   }
 
   /** All records of a message's results: its outcomes, its dead letter or refusal, and state records. */
@@ -75,7 +79,7 @@ export class CommandOutcomes {
     const published = refusal === undefined ? results : results.filter((each) => !isRejected(each));
     const records = this.outcomeRecords(target, published);
     if (faults.length > 0) {
-      const namesOthers = results.length > 1 || target.namesOthers;
+      const namesOthers = results.length > 1 || target.namesOthers === true;
       records.unshift(refusal?.(faults) ?? this.toDeadLetter({ ...target, namesOthers }, faults));
     }
     if (target.records !== undefined) records.push(...target.records);
@@ -97,11 +101,10 @@ export class CommandOutcomes {
 
   /** @param faults the reasons of the dead letter; at least one */
   toDeadLetter(
-    { message, ...of }: OutcomeTarget,
+    { message, namesOthers, trace }: OutcomeTarget,
     faults: readonly RejectedResult[],
   ): OutboundRecord {
-    const { trace } = of;
-    const reason = { ...reasonOf(faults, of.namesOthers, of.remark), ...(trace && { trace }) };
+    const reason = { ...reasonOf(faults, namesOthers), ...(trace && { trace }) };
     return this.deadLetters.deadLetterOf(message, reason);
   }
 
@@ -179,11 +182,7 @@ function idsOf(headers: MessageHeaders): Pick<Envelope, 'messageId' | 'sender'> 
 }
 
 /** The reason of a dead letter for one or more faults; `namesOthers`: its message names other machines, too. */
-function reasonOf(
-  faults: readonly RejectedResult[],
-  namesOthers = false,
-  remark?: string,
-): DeadLetterReason {
+function reasonOf(faults: readonly RejectedResult[], namesOthers = false): DeadLetterReason {
   // This code takes precedence: operators find the dead letter by it, and replay it once the work centre is mapped.
   const unmapped = faults.find(({ rejection: { code } }) => code === 'unmapped-work-centre');
   const named = unmapped ?? faults[0];
@@ -193,7 +192,6 @@ function reasonOf(
   return {
     ...rejection,
     ...(machineId !== null && { machineId }),
-    ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
     attempts,
     ...(httpStatus !== undefined && { httpStatus }),
     ...(namesOthers && machineIds.size > 0 && { machineIds: [...machineIds] }),

@@ -75,28 +75,26 @@ export function notHandled(machineId: string | null = null): RejectedResult {
 
 /** The message that outcomes are published for, and what their records say of it. */
 export interface OutcomeTarget {
-  message: InboundRecord;
+  readonly message: InboundRecord;
   /** The message that the outcomes name; where `message` is a queue record, the input message it came from. */
-  source: OutcomeSource;
-  orderId?: string;
+  readonly source: OutcomeSource;
+  readonly orderId?: string;
   /** Makes the record that carries faults to the partition of `source`, whose owner writes the dead letter. */
-  refusal?: (faults: readonly RejectedResult[]) => OutboundRecord;
-  /** The message names further machines: its dead letter must say which machines were rejected. */
-  namesOthers?: boolean | undefined;
+  readonly refusal?: (faults: readonly RejectedResult[]) => OutboundRecord;
+  /** The message names further machines, as any order may: its dead letter must say which machines were rejected. */
+  readonly namesOthers?: boolean;
   /** Trace context of its outcomes, if not that of the message's span. */
-  trace?: TraceContext | undefined;
+  readonly trace?: TraceContext | undefined;
   /** An outcome has been published before; no other is. */
-  hasOutcome?: boolean;
-  /** Appended to the detail of the dead letter. */
-  remark?: string;
+  readonly hasOutcome?: boolean;
   /** State records, written in one transaction with the outcome, in addition to those of the results. */
-  records?: readonly OutboundRecord[];
+  readonly records?: readonly OutboundRecord[];
 }
 
 export interface InboundTarget extends OutcomeTarget {
-  message: InboundMessage;
+  readonly message: InboundMessage;
   /** Returns the records to end with where Kafka refuses the original ones. */
-  whenRefused?: WhenRefused;
+  readonly whenRefused?: WhenRefused;
 }
 
 const logger = new Logger('MessageAnswers');

@@ -75,7 +75,8 @@ export class WorkOrderLists {
   readonly acceptLists = (message: InboundMessage): void => {
     const envelope = openEnvelope(message);
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
-    const target = this.outcomes.targetOf(message, envelope);
+    const named = parsed.ok ? parsed.value.assignments.length + parsed.value.faults.length : 0;
+    const target = this.outcomes.targetOf(message, envelope, named > 1);
     if (!parsed.ok) {
       message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;
@@ -91,7 +92,6 @@ export class WorkOrderLists {
     const open = parsed.value.assignments.flatMap((list, item) =>
       accepted.has(list) && !message.isItemDone(item) ? [{ list, item }] : [],
     );
-    if (assignments.length + faults.length > 1) target.namesOthers = true;
     const results = new MessageResults(target, open.length, faulty, this.outcomes.resultRecords);
     for (const { list, item } of open) {
       this.flow.submitCommand(list.machineId, list, results, item);

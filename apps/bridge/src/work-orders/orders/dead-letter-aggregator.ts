@@ -12,7 +12,7 @@ import {
   type StoredRecord,
 } from '#libs/kafka';
 import { backOffMs } from '#libs/delivery';
-import { CommandOutcomes, type OutcomeTarget } from '../../delivery/index.js';
+import { CommandOutcomes, type OutcomeTarget, type RejectedResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import type { HandleQueued, ORDER_REFUSALS, OrderRefusal } from './order-queues.js';
 
@@ -133,19 +133,22 @@ export class DeadLetterAggregator {
   /** @param stored the message; undefined if its topic no longer holds it */
   private deadLetter(refusals: readonly Arrived[], stored: StoredRecord | undefined): void {
     try {
-      const [first] = refusals;
-      if (first !== undefined) this.finishRefusals(refusals, this.targetFor(first.refusal, stored));
+      this.finishRefusals(refusals, stored);
     } catch (error) {
       for (const { message } of refusals) message.fail(error);
     }
   }
 
-  private finishRefusals(refusals: readonly Arrived[], target: OutcomeTarget): void {
+  private finishRefusals(refusals: readonly Arrived[], stored: StoredRecord | undefined): void {
     const [first, ...others] = refusals;
     if (first === undefined) return;
+    const target = this.targetFor(first.refusal, stored);
     const faults = refusals.flatMap(({ refusal }) => refusal.faults);
     const records = [
-      this.outcomes.toDeadLetter(target, faults),
+      this.outcomes.toDeadLetter(
+        target,
+        stored === undefined ? faults.map(withoutMessage) : faults,
+      ),
       ...this.outcomes.outcomeRecords(target, faults),
       ...refusals.flatMap(({ ending }) => ending),
     ];
@@ -154,7 +157,7 @@ export class DeadLetterAggregator {
     else {
       first.message.finishWith(messages, records, (apart) => {
         const its = refusals.filter(({ message }) => message === apart);
-        this.finishRefusals(its, target);
+        this.finishRefusals(its, stored);
       });
     }
   }
@@ -167,9 +170,14 @@ export class DeadLetterAggregator {
       source,
       namesOthers: true,
       trace: refusal.trace,
-      ...(stored === undefined && { remark: NO_LONGER_THERE }),
     };
   }
+}
+
+function withoutMessage(fault: RejectedResult): RejectedResult {
+  const { rejection } = fault;
+  const detail = `${rejection.detail}; ${NO_LONGER_THERE}`;
+  return { ...fault, rejection: { ...rejection, detail } };
 }
 
 /** The known part of a message that its topic no longer holds. */

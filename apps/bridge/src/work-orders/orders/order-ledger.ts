@@ -118,16 +118,17 @@ export class OrderLedger {
       return;
     }
     const { machineId, orderId, operations, isAnswered = false } = change;
-    const target = this.queues.outcomeTarget(message, change);
     const changed = table.assign(machineId, orderId, operations);
-    target.hasOutcome = isAnswered;
-    target.records = changed === undefined ? ending : [changed.record, ...ending];
-    target.whenRefused = (refusal) => {
-      const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
-      if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
-      const faults = [notStored(refusal, machineId)];
-      return this.outcomes.resultRecords({ ...target, records: ending }, faults);
-    };
+    const target = this.queues.outcomeTarget(message, change, {
+      hasOutcome: isAnswered,
+      records: changed === undefined ? ending : [changed.record, ...ending],
+      whenRefused: (refusal) => {
+        const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
+        if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
+        const faults = [notStored(refusal, machineId)];
+        return this.outcomes.resultRecords({ ...target, records: ending }, faults);
+      },
+    });
     const recordsOf = operations.length > 0 ? this.outcomes.resultRecords : this.recordsOfLeft;
     const results = new MessageResults(target, 1, [], recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);

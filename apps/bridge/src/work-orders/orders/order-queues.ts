@@ -277,6 +277,7 @@ export class OrderQueues implements OnModuleDestroy {
   outcomeTarget(
     message: InboundMessage,
     { orderId, source, trace = message.span.context }: QueuedOrder,
+    more?: Pick<InboundTarget, 'hasOutcome' | 'records' | 'whenRefused'>,
   ): InboundTarget {
     return {
       message,
@@ -288,6 +289,7 @@ export class OrderQueues implements OnModuleDestroy {
         const refusal = { orderId, source, faults, trace };
         return this.queueRecord(ORDER_REFUSALS, source.partition, refusal);
       },
+      ...more,
     };
   }
 

@@ -124,10 +124,7 @@ export class OrderRelay {
       const from = { source, recordedAt: Number(target.message.timestamp), trace };
       const { relayed, faults } = this.relayOrders(content, from, unlisted);
       allRelayed.push(...relayed);
-      if (faults.length === 0) continue;
-      // The message is about an order, and names machines only in the way of its format.
-      target.namesOthers = true;
-      records.push(...this.outcomes.resultRecords(target, faults));
+      if (faults.length > 0) records.push(...this.outcomes.resultRecords(target, faults));
     }
     records.push(...this.relayRecords(allRelayed));
     const [first, ...others] = read;
