@@ -155,7 +155,7 @@ class OrderFlow {
     };
     const lists = { flow } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(
-      ...([settings, queues, clock, equipment, unmapped, lists, outcomes] as const),
+      ...([settings, kafka, queues, clock, equipment, unmapped, lists, outcomes] as const),
     );
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
     const relay = new OrderRelay(

@@ -3,7 +3,14 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, type OrderMessage } from '#libs/contracts';
-import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#libs/kafka';
+import {
+  type InboundMessage,
+  type InputState,
+  type KafkaClient,
+  KeyedState,
+  type KeyedStateOptions,
+  type OutboundRecord,
+} from '#libs/kafka';
 import {
   type AppliedOrder,
   applyToOrder,
@@ -15,6 +22,7 @@ import {
   isDatedAhead,
   isFinished,
   type KnownOrder,
+  type MessagePosition,
   type OrderFinding,
   toStoredAssignment,
   toStoredOrder,
@@ -28,16 +36,14 @@ import {
   type RecordsOf,
   rejection,
 } from '../../delivery/index.js';
-import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
 import { warnOfTimesAhead } from '../lists/list-watermarks.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import {
   ASSIGNMENT_CHANGES,
   type HandleQueued,
-  isGone,
   OrderQueues,
-  positionOf,
   RELAYED_ORDERS,
   type RelayedOrder,
 } from './order-queues.js';
@@ -47,6 +53,12 @@ interface PartitionOrders {
   readonly state: InputState<KnownOrder>;
   readonly finished: FinishedOrders;
 }
+
+/** What to do if a queue that determines partitions has grown all the same: queued orders would get lost. */
+const RECREATE_LEDGER =
+  'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
+  'ledger (machine-bridge.orders.v1, …order-requests.v1, …relayed-orders.v1, …order-refusals.v1, …assignment-changes.v1 ' +
+  'and …assignments.v1), start, and have the ERP send its open orders again';
 
 /**
  * The latest version of each order, in the partition of its id, and the operations on each machine, in the partition of
@@ -67,6 +79,7 @@ export class OrderLedger {
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
     private readonly queues: OrderQueues,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
@@ -74,15 +87,32 @@ export class OrderLedger {
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
   ) {
-    this.orders = queues.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
+    this.orders = this.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
       format: toStoredOrder,
       parse: fromStoredOrder,
       onOwned: (state) => this.restoreOrders(state),
     });
-    this.assignments = queues.stateOf(ASSIGNMENT_CHANGES, INTERNAL_TOPICS.assignments, {
+    this.assignments = this.stateOf(ASSIGNMENT_CHANGES, INTERNAL_TOPICS.assignments, {
       format: toStoredAssignment,
       parse: fromStoredAssignment,
       onOwned: (state) => new AssignmentTable(state),
+    });
+  }
+
+  /** Keyed state that follows from a queue, in the partitions of that queue. */
+  private stateOf<V, H>(
+    queue: typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES,
+    name: string,
+    options: Pick<KeyedStateOptions<V, H>, 'format' | 'parse' | 'onOwned'>,
+  ): KeyedState<V, H> {
+    const input = this.queues.fullName(queue);
+    return new KeyedState<V, H>({
+      ...options,
+      kafka: this.kafka,
+      name: this.queues.fullName(name),
+      inputs: [input],
+      placement: { topic: input, whenGrown: RECREATE_LEDGER },
+      transactionalIdPrefix: this.settings.kafka.groupId,
     });
   }
 
@@ -241,6 +271,19 @@ export class OrderLedger {
   }
 }
 
+/** In place of the message's partition: an answer of the ERP, and the answer that it does not have the order. */
+const ASKED = -2;
+const GONE = -3;
+
+/** The position that orders equally old messages: that of the record, or when the ERP was asked. */
+export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder): MessagePosition {
+  if (askedAt === undefined) {
+    return { partition: source.partition, offset: source.offset, recordedAt };
+  }
+  const partition = gone === undefined ? ASKED : GONE;
+  return { partition, offset: askedAt, recordedAt: askedAt };
+}
+
 function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
   if (message.kind === 'snapshot' || message.order.changedAt >= seconds) return message;
   return { ...message, order: { ...message.order, changedAt: seconds } };
@@ -251,7 +294,7 @@ function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
  * asked for: its own time of change may be long ago.
  */
 function withoutAbsence(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
-  if (askedAt === undefined || gone !== undefined || !isGone(known)) return known;
+  if (askedAt === undefined || gone !== undefined || known.from.partition !== GONE) return known;
   return { ...known, changedAt: Math.min(...messages.map(({ order }) => order.changedAt)) };
 }
 

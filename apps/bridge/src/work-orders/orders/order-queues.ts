@@ -1,32 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { everyRealMs, realDelayMs } from '#libs/clock';
+import { realDelayMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import {
-  type INTERNAL_TOPICS,
-  type OrderMessage,
-  type OutcomeSource,
-  WORK_ORDER_QUEUES,
-} from '#libs/contracts';
+import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import type { ThinEvent } from '#libs/erp-formats';
 import {
-  deleteCommitted,
   describeKafkaFailure,
   handleEach,
   type InboundMessage,
   type KafkaClient,
-  KeyedState,
-  type KeyedStateOptions,
-  MayNotDeleteError,
   type OutboundRecord,
   partitionCount,
   partitionOf,
 } from '#libs/kafka';
-import type { AssignedOperation, MessagePosition } from '#libs/order-ledger';
+import type { AssignedOperation } from '#libs/order-ledger';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import type { InboundTarget, RejectedResult } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { QueuePurge } from './queue-purge.js';
 
 /** Queues of this flow, without the prefix. Each record has its own key until it ends, see {@link OrderQueues}. */
 
@@ -39,7 +31,7 @@ export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
 /** {@link OrderRefusal}, in the partition number of its message, whose owner writes the dead letter. */
 export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
-export interface QueuedOrder {
+interface QueuedOrder {
   orderId: string;
   source: OutcomeSource;
   /** Trace context for what follows from the message. */
@@ -94,24 +86,6 @@ export interface OrderRefusal extends QueuedOrder {
   faults: readonly RejectedResult[];
 }
 
-/** In place of the message's partition: an answer of the ERP, and the answer that it does not have the order. */
-const ASKED = -2;
-const GONE = -3;
-
-/** The position that orders equally old messages: that of the record, or when the ERP was asked. */
-export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder): MessagePosition {
-  if (askedAt === undefined) {
-    return { partition: source.partition, offset: source.offset, recordedAt };
-  }
-  const partition = gone === undefined ? ASKED : GONE;
-  return { partition, offset: askedAt, recordedAt: askedAt };
-}
-
-/** Whether the order is known from the answer that its ERP does not have it. */
-export function isGone({ from }: { from: MessagePosition }): boolean {
-  return from.partition === GONE;
-}
-
 interface Queued {
   [ORDER_REQUESTS]: OrderRequest;
   [RELAYED_ORDERS]: RelayedOrders;
@@ -145,15 +119,6 @@ function readQueued<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] 
 }
 
 const COUNT_BACK_OFF = { baseMs: 200, capMs: 5000 };
-const DELETE_EVERY_MS = 30_000;
-/** Turns without a try where Kafka does not allow deletion, because the Kafka client logs an error each time. */
-const TURNS_LEFT_OUT = 120;
-
-/** What to do if a queue that determines partitions has grown all the same: queued orders would get lost. */
-const RECREATE_LEDGER =
-  'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
-  'ledger (machine-bridge.orders.v1, …order-requests.v1, …relayed-orders.v1, …order-refusals.v1, …assignment-changes.v1 ' +
-  'and …assignments.v1), start, and have the ERP send its open orders again';
 
 /** The partition of an order or machine: the hash of its id modulo the queue's constant partition count. */
 type Partitioner = (id: string) => number;
@@ -174,38 +139,34 @@ export type HandleQueued<Q extends keyof Queued> = (
 ) => void;
 
 /**
- * Writes the records of the queues and hands them to their handlers. Deletes committed records, for the queues would
- * grow without limit. Where Kafka forbids that, each record gets a tombstone at its end, and compaction removes it.
+ * Writes the records of the queues and hands them to their handlers. They are deleted once they are committed; where
+ * Kafka forbids that, each gets a tombstone at its end, and compaction removes it.
  */
 @Injectable()
 export class OrderQueues implements OnModuleDestroy {
   /** Set by {@link readPartitionCounts}. */
   partitionOfOrder = notKnown;
   partitionOfMachine = notKnown;
-  private areKnown = false;
   private readonly logger = new Logger('Queues');
-  /** Queues whose records Kafka has let the bridge delete. */
-  private readonly deletable = new Set<string>();
-  /** Turns left without a try, by queue. */
-  private readonly turnsLeftOut = new Map<string, number>();
-  private stopDeleting: (() => void) | undefined;
-  private isDeleting = false;
+  private readonly purge: QueuePurge;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
-  ) {}
+  ) {
+    const queues = Object.values(WORK_ORDER_QUEUES).map((name) => this.fullName(name));
+    this.purge = new QueuePurge(kafka, settings.kafka.groupId, queues);
+  }
 
   onModuleDestroy(): void {
-    this.stopDeleting?.();
+    this.purge.stopPurging?.();
   }
 
   /** Reads the partition counts once, retrying until Kafka answers. Rejects only when aborted. */
   async readPartitionCounts(signal: AbortSignal): Promise<void> {
-    if (this.areKnown) return;
+    if (this.partitionOfMachine !== notKnown) return;
     this.partitionOfOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
     this.partitionOfMachine = await this.partitionerOf(ASSIGNMENT_CHANGES, signal);
-    this.areKnown = true;
   }
 
   private async partitionerOf(queue: string, signal: AbortSignal): Promise<Partitioner> {
@@ -220,22 +181,6 @@ export class OrderQueues implements OnModuleDestroy {
         await realDelayMs(backOffMs(attempt, COUNT_BACK_OFF), signal);
       }
     }
-  }
-
-  /** Keyed state that follows from a queue, in the partitions of that queue. */
-  stateOf<V, H>(
-    queue: typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES,
-    topic: (typeof INTERNAL_TOPICS)[keyof typeof INTERNAL_TOPICS],
-    options: Pick<KeyedStateOptions<V, H>, 'format' | 'parse' | 'onOwned'>,
-  ): KeyedState<V, H> {
-    return new KeyedState<V, H>({
-      ...options,
-      kafka: this.kafka,
-      name: this.fullName(topic),
-      inputs: [this.fullName(queue)],
-      placement: { topic: this.fullName(queue), whenGrown: RECREATE_LEDGER },
-      transactionalIdPrefix: this.settings.kafka.groupId,
-    });
   }
 
   /** @param trace the trace context of the only message in the record */
@@ -263,7 +208,7 @@ export class OrderQueues implements OnModuleDestroy {
   ): Promise<void> {
     const [first] = messages;
     if (first !== undefined) await this.readPartitionCounts(first.revoked);
-    this.stopDeleting ??= this.startDeleting();
+    this.purge.startPurging();
     handleEach(messages, (message) => {
       const { value, unreadable } = message;
       const content = value === null ? undefined : readQueued(queue, value);
@@ -294,46 +239,11 @@ export class OrderQueues implements OnModuleDestroy {
   }
 
   private tombstone(queue: string, { partition, key }: InboundMessage): readonly OutboundRecord[] {
-    if (this.deletable.has(queue)) return [];
-    return [{ topic: this.fullName(queue), partition, key, value: null, headers: {} }];
+    const topic = this.fullName(queue);
+    return this.purge.mayPurge(topic) ? [] : [{ topic, partition, key, value: null, headers: {} }];
   }
 
-  private startDeleting(): () => void {
-    void this.deleteCommitted();
-    return everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
-  }
-
-  /** Never rejects. */
-  private async deleteCommitted(): Promise<void> {
-    if (this.isDeleting) return;
-    this.isDeleting = true;
-    for (const queue of Object.values(WORK_ORDER_QUEUES)) {
-      const turns = this.turnsLeftOut.get(queue) ?? 0;
-      this.turnsLeftOut.set(queue, turns - 1);
-      if (turns > 0) continue;
-      try {
-        await deleteCommitted(this.kafka, this.settings.kafka.groupId, this.fullName(queue));
-        this.deletable.add(queue);
-      } catch (error) {
-        this.logNotDeleted(queue, error);
-      }
-    }
-    this.isDeleting = false;
-  }
-
-  private logNotDeleted(name: string, error: unknown): void {
-    const queue = this.fullName(name);
-    if (!(error instanceof MayNotDeleteError)) {
-      const why = describeKafkaFailure(error, { right: 'Delete', topics: [queue] });
-      this.logger.warn({ msg: 'queue not shortened, will try again', queue, error: why });
-      return;
-    }
-    this.deletable.delete(name);
-    this.turnsLeftOut.set(name, TURNS_LEFT_OUT);
-    this.logger.log({ msg: 'queue is shortened by tombstones', queue, why: error.why });
-  }
-
-  private fullName(name: string): string {
+  fullName(name: string): string {
     return `${this.settings.kafka.topicPrefix}${name}`;
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { OrderSnapshot } from '#libs/contracts';
 import { applyToOrder, type KnownOrder } from '#libs/order-ledger';
-import { positionOf, type RelayedOrder } from '../orders/order-queues.js';
+import { positionOf } from '../orders/order-ledger.js';
+import type { RelayedOrder } from '../orders/order-queues.js';
 import { KnownAnswers, RequestLanes, type LaneRequest } from './request-lanes.js';
 
 const ORDERS = ['1', '2'];
