@@ -28,5 +28,5 @@ export {
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
 export { Breaker } from './flow-status.js';
-export { type LaneEntry, LaneQueue } from './lane-queue.js';
+export { LaneQueue } from './lane-queue.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';

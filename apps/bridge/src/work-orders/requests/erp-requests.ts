@@ -5,7 +5,6 @@ import { type OrderMessage, printable, type RejectionCode } from '#libs/contract
 import { backOffMs } from '#libs/delivery';
 import { type ErpAnswer, ErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, type OrderMapping, readOrders } from '#libs/erp-formats';
-import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { traceHeaders, type Tracing } from '#libs/tracing';
 import {
   Breaker,
@@ -15,34 +14,7 @@ import {
   type RetryCause,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
-import type { OrderRequest } from '../orders/order-queues.js';
-import { KnownAnswers, RequestLanes, type LaneRequest } from './request-lanes.js';
-
-export class WaitingRequest implements LaneRequest {
-  readonly machineId: string;
-  readonly version: string | undefined;
-  failures = 0;
-  goneSinceMs: number | undefined;
-  calls: number;
-  isDeferred: boolean;
-
-  /** @param sinceMs real milliseconds at which the input message was received */
-  constructor(
-    readonly request: OrderRequest,
-    readonly message: InboundMessage,
-    readonly ending: readonly OutboundRecord[],
-    readonly sinceMs: number,
-  ) {
-    this.machineId = request.orderId;
-    this.version = request.version;
-    this.calls = request.calls ?? 0;
-    this.isDeferred = request.isDeferred === true;
-  }
-
-  get isLost(): boolean {
-    return this.message.revoked.aborted;
-  }
-}
+import { KnownAnswers, RequestLanes, type WaitingRequest } from './request-lanes.js';
 
 export interface Orders {
   kind: 'orders';

@@ -9,13 +9,8 @@ import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
 import { type HandleQueued, ORDER_REQUESTS, OrderQueues } from '../orders/order-queues.js';
 import { OrderRelay } from '../orders/order-relay.js';
-import {
-  ErpRequests,
-  type Orders,
-  type Reply,
-  type RuleStatus,
-  WaitingRequest,
-} from './erp-requests.js';
+import { ErpRequests, type Orders, type Reply, type RuleStatus } from './erp-requests.js';
+import { WaitingRequest } from './request-lanes.js';
 
 const REVIEW_MS = 1000;
 /** Time between two checks of the number of waiting requests. */

@@ -133,7 +133,8 @@ class Enrichment {
       const event = this.log[this.position];
       if (event === undefined || this.committed.has(this.position)) continue;
       handed += 1;
-      this.add({ ...event, offset: this.position, failures: 0, goneSinceMs: undefined });
+      const fresh = { failures: 0, goneSinceMs: undefined, isLost: false };
+      this.add({ ...event, ...fresh, offset: this.position });
     }
   }
 

@@ -1,7 +1,7 @@
 import { KnownAnswers, RequestLanes, type LaneRequest } from './request-lanes.js';
 
 const event = (machineId: string, version?: string): LaneRequest => ({
-  ...{ machineId, version, failures: 0, goneSinceMs: undefined },
+  ...{ machineId, version, failures: 0, goneSinceMs: undefined, isLost: false },
 });
 
 describe('RequestLanes', () => {

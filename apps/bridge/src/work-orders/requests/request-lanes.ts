@@ -1,16 +1,43 @@
-import { type LaneEntry, LaneQueue } from '../../delivery/index.js';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
+import { LaneQueue } from '../../delivery/index.js';
+import type { OrderRequest } from '../orders/order-queues.js';
 
-/** A request that waits for the answer to a GET, in the lane of its order; `machineId` is the order's id. */
-export interface LaneRequest extends LaneEntry {
+/** A request that waits for the answer to a GET, in the lane of its order. */
+export class WaitingRequest {
+  /** The order's id. */
+  readonly machineId: string;
   /** Two requests of the same version need one answer; undefined if events have no version. */
   readonly version: string | undefined;
-  /** Its partition was revoked; its answer is not used. */
-  readonly isLost?: boolean;
   /** GETs for the order that have failed in a row. */
-  failures: number;
+  failures = 0;
   /** Real milliseconds of the first answer, in a row of them, that the ERP does not have the order. */
   goneSinceMs: number | undefined;
+  calls: number;
+  isDeferred: boolean;
+
+  /** @param sinceMs real milliseconds at which the input message was received */
+  constructor(
+    readonly request: OrderRequest,
+    readonly message: InboundMessage,
+    readonly ending: readonly OutboundRecord[],
+    readonly sinceMs: number,
+  ) {
+    this.machineId = request.orderId;
+    this.version = request.version;
+    this.calls = request.calls ?? 0;
+    this.isDeferred = request.isDeferred === true;
+  }
+
+  /** Its partition was revoked; its answer is not used. */
+  get isLost(): boolean {
+    return this.message.revoked.aborted;
+  }
 }
+
+export type LaneRequest = Pick<
+  WaitingRequest,
+  'machineId' | 'version' | 'failures' | 'goneSinceMs' | 'isLost'
+>;
 
 /**
  * The orders to request from an ERP, each in its own lane with at most one GET under way. Pure: times are handed in.
@@ -44,9 +71,7 @@ export class RequestLanes<W extends LaneRequest> {
   addRequest(request: W): W | undefined {
     const { machineId, version } = request;
     const asked = this.inCall.get(machineId);
-    if (version !== undefined && asked?.version === version && asked.isLost !== true) {
-      return request;
-    }
+    if (version !== undefined && asked?.version === version && !asked.isLost) return request;
     const [older] = this.queue.waitingOf(machineId);
     if (older === undefined) this.queue.enqueue(request);
     else this.queue.replaceAll(machineId, [inherit(request, older)]);
