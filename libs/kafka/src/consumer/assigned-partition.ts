@@ -7,6 +7,7 @@ import type {
   TransactionListener,
 } from '../producer/partition-transactions.js';
 import type { TransactionEntry } from '../producer/pending-entries.js';
+import { FetchContinuity } from './fetch-continuity.js';
 import { type MessageContext, PartitionMessage } from './inbound-message.js';
 import { LogEnds } from './log-ends.js';
 import { PartitionProgress } from './partition-progress.js';
@@ -93,6 +94,7 @@ export class AssignedPartition {
   readonly input: string;
   readonly progress = new PartitionProgress();
   readonly ends: LogEnds;
+  readonly continuity: FetchContinuity;
   readonly transactions: Transactions;
   private readonly pauseReasons = new Set<PauseReason>();
   /** Back-pressure: the fetch is paused because too many messages are unfinished. */
@@ -102,15 +104,6 @@ export class AssignedPartition {
   private inFlight = 0;
   private inFlightBytes = 0;
   private readonly whenEmpty: (() => void)[] = [];
-  private firstFetched: number | undefined;
-  /** The offset at which delivery must begin; undefined until the progress of earlier owners is read. */
-  private begin: number | undefined;
-  private hasBegun = false;
-  private hasSought = false;
-  /** The latest offset committed by this process or an earlier owner. */
-  private acknowledged = 0;
-  /** Lower bound of the first offset in a fetch of the same log. */
-  private floor = 0;
 
   /** @param isAnotherLog the topic was recreated or truncated: committed offsets belong to the former log */
   constructor(
@@ -124,13 +117,12 @@ export class AssignedPartition {
     setMaxListeners(0, this.revoked);
     this.input = topic.slice(context.topicPrefix.length);
     this.ends = new LogEnds(topic, partition, context.lost);
+    this.continuity = new FetchContinuity(this.progress, this.ends);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
       progressRead: (earlier) => {
         if (!isAnotherLog) this.progressRead(earlier);
       },
-      offsetCommitted: (offset) => {
-        this.acknowledged = offset;
-      },
+      offsetCommitted: (offset) => this.continuity.offsetCommitted(offset),
       entryCommitted: (entry: MessageEntry) => {
         this.progress.entryCommitted(entry);
         if (entry.isLast)
@@ -149,48 +141,25 @@ export class AssignedPartition {
     });
   }
 
-  /**
-   * Seeks back, once, if a fetch from `first` on would skip unfinished messages; returns whether to ignore it. It may
-   * stem from an earlier assignment to this process. If the messages have been deleted, the log itself begins later.
-   *
-   * @param isEmpty the fetch has no message, and its end must not count
-   */
+  /** Seeks back, once, if a fetch from `first` on leaves messages out; returns whether to ignore it. */
   seekSkipped(first: number, isEmpty = false): boolean {
-    this.firstFetched ??= first;
-    const { topic, partition, begin } = this;
-    if (begin === undefined || this.hasBegun || this.revoked.aborted) return false;
-    this.hasBegun = first <= begin || (this.hasSought && !isEmpty);
-    if (!this.hasBegun && !this.hasSought) {
+    if (this.revoked.aborted) return false;
+    const judged = this.continuity.judgeBegin(first, isEmpty);
+    if (typeof judged === 'object') {
+      const { topic, partition } = this;
+      const { seekTo: begin } = judged;
       const msg = 'fetched again: a fetch left messages out';
       logger.warn({ msg, topic, partition, begin, first });
-      this.hasSought = true;
       this.context.member.seek(topic, partition, begin);
     }
-    return !this.hasBegun;
-  }
-
-  /**
-   * Whether a fetch from `first` on is of another log: a recreated or truncated topic holds other messages under old
-   * offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is under
-   * way. With a committed offset, the high watermark proves nothing: a new leader's may lag for a moment. So a log
-   * that an unclean election has truncated above the committed offset is not recognised.
-   */
-  isAnotherLog(first: number): boolean {
-    const { fetchedEnd } = this.progress;
-    if (this.floor > 0) return first < this.floor;
-    return first < fetchedEnd && this.ends.highWatermark < fetchedEnd;
-  }
-
-  /** Notes a rebalance that has left the partition here: kafkajs fetches it from the latest committed offset. */
-  assignedAgain(): void {
-    this.floor = this.acknowledged;
+    return judged !== 'take';
   }
 
   /** Buffers a fetch that ends before offset `end`, markers included; returns whether to pause the partition. */
   bufferFetched(records: readonly FetchedRecord[], end = 0): boolean {
     if (this.revoked.aborted) return false;
     const [first] = records;
-    if (first !== undefined && first.position >= this.acknowledged) this.floor = this.acknowledged;
+    if (first !== undefined) this.continuity.messagesFetched(first.position);
     this.progress.addFetched(records, end);
     this.handOver();
     this.isFetchPaused ||= this.exceedsLimits(1);
@@ -201,7 +170,7 @@ export class AssignedPartition {
     const { topic, partition } = this;
     const { position, size: messages } = this.progress;
     // While a producer's transaction stays open, nothing may be fetched for long.
-    const from = position ?? this.begin;
+    const from = position ?? this.continuity.begin;
     const lag = from === undefined ? 0 : Math.max(0, this.ends.end - from);
     return { topic, partition, messages, lag };
   }
@@ -244,13 +213,13 @@ export class AssignedPartition {
 
   /** Takes over the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(earlier: CommittedProgress | undefined): void {
-    this.begin = earlier?.begin;
-    if (this.firstFetched !== undefined && this.seekSkipped(this.firstFetched)) {
-      this.progress.forgetFetched();
-    }
     if (earlier !== undefined) {
+      this.continuity.progressRead(earlier);
+      const { firstFetched } = this.continuity;
+      if (firstFetched !== undefined && this.seekSkipped(firstFetched)) {
+        this.progress.forgetFetched();
+      }
       this.progress.inheritProgress(earlier);
-      this.acknowledged = Math.max(this.acknowledged, earlier.floor);
       if (earlier.floor > 0) this.ends.logLoss(earlier.floor, earlier.begin);
     }
     this.resumeHandOver('progress');

@@ -61,7 +61,7 @@ export class AssignedPartitions {
     for (const [topic, partitions] of assignment) {
       for (const partition of partitions) {
         const kept = this.owned.get(partitionName(topic, partition));
-        kept?.assignedAgain();
+        kept?.continuity.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.openPartition(topic, partition);
         opened.pauseHandOver('progress');
@@ -77,7 +77,7 @@ export class AssignedPartitions {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || owned.seekSkipped(from.first, first === undefined)) return false;
-    if (first !== undefined && owned.isAnotherLog(first.position)) {
+    if (first !== undefined && owned.continuity.isAnotherLog(first.position)) {
       owned = this.reopenPartition(owned, first.position);
       this.owned.set(key, owned);
     }
