@@ -197,7 +197,7 @@ class World {
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
     });
-    const collected = new MessageResults(targetOf(message), 1, [], (_, results) => {
+    const collected = new MessageResults(targetOf(message), 1, (_, results) => {
       delivered.results.push(...results);
       if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
       return [];

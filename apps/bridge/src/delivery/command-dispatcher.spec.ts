@@ -109,7 +109,7 @@ class Flow {
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
     });
-    const collected = new MessageResults(targetOf(message), 1, [], (_, results) => {
+    const collected = new MessageResults(targetOf(message), 1, (_, results) => {
       delivered.results.push(...results);
       return [];
     });
@@ -425,15 +425,10 @@ describe('CommandDispatcher', () => {
           });
           const handle = (): void => {
             const items = [0, 1].filter((item) => !message.isItemDone(item));
-            const collected = new MessageResults(
-              targetOf(message),
-              items.length,
-              [],
-              (__, found) => {
-                results.push(...found);
-                return [];
-              },
-            );
+            const collected = new MessageResults(targetOf(message), items.length, (__, found) => {
+              results.push(...found);
+              return [];
+            });
             for (const item of items) {
               const name = ['mill1', 'lathe1'][item]!;
               flow.dispatcher.submitCommand(machineOf(name), name, collected, item);

@@ -97,7 +97,7 @@ describe('CommandOutcomes', () => {
   });
 
   it('publishes a deferral with no code and no time, but the calls so far', () => {
-    const results = new MessageResults(target, 1, [], outcomes.resultRecords);
+    const results = new MessageResults(target, 1, outcomes.resultRecords);
     const waiter = new CommandWaiter('M-1', results, 0);
     waiter.callsMade = 3;
     outcomes.publishDeferred(target, waiter);
@@ -184,7 +184,7 @@ describe('CommandOutcomes', () => {
   it('publishes neither outcome nor deferral for a message that has its outcome', () => {
     const reportedByAnother = { ...target, hasOutcome: true };
     expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
-    const results = new MessageResults(reportedByAnother, 1, [], outcomes.resultRecords);
+    const results = new MessageResults(reportedByAnother, 1, outcomes.resultRecords);
     outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
     expect(counted()).toEqual([]);

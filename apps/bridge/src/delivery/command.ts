@@ -115,11 +115,10 @@ export class MessageResults {
   /** A bug of the bridge. Fails the message once its other commands are final, or they would get two outcomes. */
   private failure: { error: unknown; areCallsAnswered: boolean } | undefined;
 
-  /** @param undecided number of commands without a result, not counting the results in `known` */
+  /** @param undecided number of results to come; without any, the message ends at once */
   constructor(
     readonly target: InboundTarget,
     private undecided: number,
-    private readonly known: readonly CommandResult[],
     private readonly recordsOf: RecordsOf,
   ) {
     if (undecided === 0) this.finishMessage([]);
@@ -130,8 +129,8 @@ export class MessageResults {
     return this.target.message;
   }
 
-  /** @param item the command's place in its message, see {@link InboundMessage.isItemDone} */
-  addResult(result: CommandResult, item: number): void {
+  /** @param item the command's place in its message, see {@link InboundMessage.isItemDone}; a rejection needs none */
+  addResult(result: CommandResult, item?: number): void {
     this.undecided -= 1;
     if (this.undecided === 0 && this.failure === undefined) this.finishMessage([result]);
     else if (result.kind === 'rejected') (this.rejected ??= []).push(result);
@@ -151,7 +150,7 @@ export class MessageResults {
     this.message.fail(this.failure.error, this.failure.areCallsAnswered);
   }
 
-  private publishResult(result: CommandResult, item: number): void {
+  private publishResult(result: CommandResult, item: number | undefined): void {
     try {
       this.message.publish(this.recordsOf(this.target, [result]), item);
     } catch (error) {
@@ -160,9 +159,7 @@ export class MessageResults {
   }
 
   private finishMessage(last: readonly CommandResult[]): void {
-    const { known, rejected = [] } = this;
-    const before = known.length + rejected.length;
-    const results = before === 0 ? last : [...known, ...rejected, ...last];
+    const results = this.rejected === undefined ? last : [...this.rejected, ...last];
     try {
       const { message, whenRefused } = this.target;
       message.finish(this.recordsOf(this.target, results), whenRefused);

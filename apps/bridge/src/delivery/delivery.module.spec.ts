@@ -26,7 +26,7 @@ function resultsOfOne(): { results: MessageResults; finished: Promise<void> } {
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const results = new MessageResults(targetOf(inboundMessage({ finish })), 1, [], () => []);
+  const results = new MessageResults(targetOf(inboundMessage({ finish })), 1, () => []);
   return { results, finished };
 }
 

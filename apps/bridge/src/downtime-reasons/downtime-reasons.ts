@@ -79,7 +79,7 @@ export class DowntimeReasons {
       message.finish(this.outcomes.resultRecords(target, [rejection(parsed.rejection)]));
       return;
     }
-    const results = new MessageResults(target, 1, [], this.outcomes.resultRecords);
+    const results = new MessageResults(target, 1, this.outcomes.resultRecords);
     this.flow.submitCommand(parsed.value.machineId, parsed.value, results);
   };
 

@@ -230,7 +230,7 @@ describe('WorkOrderLists', () => {
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
-        const waiting = new MessageResults(targetOf(message), 1, [], outcomes.resultRecords);
+        const waiting = new MessageResults(targetOf(message), 1, outcomes.resultRecords);
         const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });

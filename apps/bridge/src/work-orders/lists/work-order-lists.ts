@@ -86,13 +86,14 @@ export class WorkOrderLists {
       this.clock.nowSeconds(),
       this.settings.erp.commandMaxSkewSeconds,
     );
-    const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     const accepted = new Set(assignments);
     // The place in the message does not depend on the clock. An earlier owner may have published an item.
     const open = parsed.value.assignments.flatMap((list, item) =>
       accepted.has(list) && !message.isItemDone(item) ? [{ list, item }] : [],
     );
-    const results = new MessageResults(target, open.length, faulty, this.outcomes.resultRecords);
+    const undecided = open.length + faults.length;
+    const results = new MessageResults(target, undecided, this.outcomes.resultRecords);
+    for (const fault of faults) results.addResult(rejection(fault.rejection, fault.machineId));
     for (const { list, item } of open) {
       this.flow.submitCommand(list.machineId, list, results, item);
     }

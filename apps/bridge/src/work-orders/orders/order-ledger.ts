@@ -160,7 +160,7 @@ export class OrderLedger {
       },
     });
     const recordsOf = operations.length > 0 ? this.outcomes.resultRecords : this.recordsOfLeft;
-    const results = new MessageResults(target, 1, [], recordsOf);
+    const results = new MessageResults(target, 1, recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
     this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, results);
   };
