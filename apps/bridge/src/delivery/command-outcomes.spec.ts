@@ -277,12 +277,6 @@ describe('CommandOutcomes', () => {
       }
     });
 
-    it('names all machines at fault in the one dead letter', () => {
-      const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
-      const deadLetters = recordsOf(faults).filter(({ type }) => !type);
-      expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
-    });
-
     it('names the unmapped work centre first: operators find the dead letter by it, to replay it', () => {
       const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
       const [deadLetter] = recordsOf([fault, unmapped]);

@@ -99,12 +99,6 @@ describe('with many machines that have commands', () => {
     const opened = failTimes(new Breaker(), calls, busyMachines);
     expect(opened.indexOf(true)).toBe(calls - 1);
   });
-
-  it('opens when no call has got through for five seconds, whatever their number', () => {
-    const breaker = new Breaker();
-    failTimes(breaker, 2, 100);
-    expect(breaker.recordFailure(failureOf('M-3', { busyMachines: 100 }), 5000)).toBe(true);
-  });
 });
 
 const LEAST_WAIT_MS = 200;
@@ -221,14 +215,6 @@ describe('Breaker', () => {
     expect(failAll(breaker, 'cccccccc')).not.toContain(true);
   });
 
-  it('stays closed while one machine fails, until that lasts as long as a standstill', () => {
-    const breaker = new Breaker();
-    for (let nowMs = 10_000; nowMs < 15_000; nowMs += 10) {
-      expect(breaker.recordFailure(failureOf('a'), nowMs)).toBe(false);
-    }
-    expect(breaker.recordFailure(failureOf('a'), 15_000)).toBe(true);
-  });
-
   it('does not treat a single failure as a standstill, however long no call was made before', () => {
     const breaker = new Breaker();
     breaker.recordFailure(failureOf('a'), 0);
@@ -248,24 +234,6 @@ describe('Breaker', () => {
     expect(waits).toEqual([1000, 2000, 4000, 5000, 5000, 5000]);
   });
 
-  it('stays open when the token is accepted again but the probe fails', () => {
-    const breaker = new Breaker(longest);
-    breaker.recordFailure(failureOf('a', { cause: 'token-refused', why: '401' }), 0);
-    expect(breaker.recordFailure(failedProbe('a', { why: '503' }), probe(breaker))).toBe(false);
-    expect(breaker.openBecause).toBe('503');
-    expect(breaker.nextProbeMs).toBe(1500);
-  });
-
-  it('waits at least for Retry-After', () => {
-    const breaker = new Breaker(shortest);
-    failAll(breaker, 'abc');
-    breaker.recordFailure(failureOf('d', { retryAfterMs: 1000 }), 0);
-    breaker.recordFailure(failureOf('e', { retryAfterMs: 60_000 }), 0);
-    expect(breaker.nextProbeMs).toBe(60_000);
-    breaker.recordFailure(failedProbe('a', { retryAfterMs: 50 }), probe(breaker));
-    expect(breaker.nextProbeMs).toBe(60_200);
-  });
-
   it('tries the others as usual while a single machine has a Retry-After, although they have failed', () => {
     const breaker = openBreaker(shortest);
     breaker.recordFailure(failureOf('bad', { retryAfterMs: 25_000 }), 1100);
@@ -274,15 +242,6 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(1400);
     breaker.recordFailure(failedProbe('a', { retryAfterMs: 25_000 }), probe(breaker));
     expect(breaker.nextProbeMs).toBe(26_400);
-  });
-
-  it('tries the others before the Retry-After of a single machine ends', () => {
-    const breaker = new Breaker(shortest);
-    breaker.recordFailure(failureOf('a'), 0);
-    breaker.recordFailure(failureOf('a', { retryAfterMs: 60_000 }), 5000);
-    expect(breaker.nextProbeMs).toBe(5200);
-    breaker.recordFailure(failedProbe('b', { retryAfterMs: 60_000 }), probe(breaker));
-    expect(breaker.nextProbeMs).toBe(65_200);
   });
 
   it('closes with the first call that goes well, and begins with short waits when it opens again', () => {

@@ -289,12 +289,6 @@ describe('batchLimitAfter', () => {
   const afterSlow = (machines: number, times: number): number =>
     batchLimitAfter(NO_BATCH_LIMIT, machines, { slowness: times });
 
-  it('gives each machine of a slow call its own if usual calls are quick', () => {
-    // 3 s instead of the usual 20 ms, and 100 ms.
-    expect(afterSlow(100, 150)).toBe(1);
-    expect(afterSlow(100, 30)).toBe(1);
-  });
-
   it('splits the machines of a call into no more calls than its slowness justifies', () => {
     expect(afterSlow(100, 4)).toBe(12);
     expect(afterSlow(100, 10)).toBe(5);

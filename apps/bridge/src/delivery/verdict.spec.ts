@@ -4,7 +4,6 @@ import { backOffMs } from '#libs/delivery';
 import {
   classifyAnswer,
   type DoubtedRefusal,
-  isDoubtful,
   Refusals,
   RETRY_BACK_OFF,
   type StartedCall,
@@ -40,14 +39,6 @@ describe('classifyAnswer', () => {
 describe('a doubtful refusal', () => {
   const refusal = (status: number) =>
     ({ kind: 'rejected', status, detail: `HTTP ${status}` }) as const;
-
-  it.each([
-    [404, true],
-    [403, true],
-    [422, false],
-  ])('is %i: %j', (status, isIt) => {
-    expect(isDoubtful(refusal(status))).toBe(isIt);
-  });
 
   it('names possible causes while it is undecided', () => {
     expect(whileUndecided(refusal(403), 1)).toMatchObject({

@@ -523,22 +523,6 @@ describe('AssignedPartition', () => {
     });
   });
 
-  it('logs messages deleted before they were fetched, once', () => {
-    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    const { queue } = new Handling();
-    const fetched = (lastStartOffset: string): void => {
-      const ends = { partition: 3, highWatermark: '20', lastStableOffset: '20', lastStartOffset };
-      queue.ends.endsFetched(ends, queue.progress.fetchedEnd, true);
-    };
-    fetched('5');
-    queue.bufferFetched(recordsAt(5, 6), 7);
-    for (const first of ['5', '7', '12', '12']) fetched(first);
-    queue.bufferFetched(recordsAt(12), 13);
-    fetched('12');
-    const lines = logged.mock.calls.map(([line]) => line as object);
-    expect(lines).toEqual([expect.objectContaining({ partition: 3, offset: 7, until: 12 })]);
-  });
-
   it('keeps nothing of ended messages while others wait behind them for long', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;

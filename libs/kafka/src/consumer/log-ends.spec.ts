@@ -27,6 +27,7 @@ describe('messages that are deleted before this process reads them', () => {
     fetched(13, 15, false);
     fetched(15, 12, false);
     fetched(15, 20);
+    fetched(15, 20);
     fetched(20, 20);
     expect(lines()).toMatchObject([
       { topic: 'a', partition: 3, offset: 7, until: 12 },

@@ -2,13 +2,6 @@ import { jest } from '@jest/globals';
 import { ConsecutiveFailures, TopicHealth } from './write-failures.js';
 
 describe('a run of failures', () => {
-  it('counts failures until a success', () => {
-    const run = new ConsecutiveFailures();
-    expect([1, 2, 3].map((second) => run.recordFailure(second * 1000, 'away'))).toEqual([1, 2, 3]);
-    run.recordSuccess();
-    expect(run.recordFailure(4000, 'away')).toBe(1);
-  });
-
   it('is a problem once it has lasted for five seconds, with the latest reason', () => {
     const run = new ConsecutiveFailures(60_000);
     run.recordFailure(1000, 'away');
