@@ -7,7 +7,7 @@ export interface CallPermit {
 }
 
 /** A rate limit, under which each call waits for its turn. */
-export interface CallTurns {
+interface CallTurns {
   awaitTurn: (kind: 'command') => Promise<void>;
   returnTurn: () => void;
 }

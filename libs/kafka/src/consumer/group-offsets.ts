@@ -4,7 +4,7 @@ import { withAdmin } from '../client/with-admin.js';
 import { parseOffsetMetadata } from '../producer/offset-metadata.js';
 import { committedSpans, requireLeaders } from '../reading/topics.js';
 
-export interface GroupDescription {
+interface GroupDescription {
   /** `Dead` if the group does not exist; only `Empty` and `Dead` groups have no members. */
   state: string;
   members: number;

@@ -27,7 +27,7 @@ import {
   SupervisedConsumer,
 } from './supervised-consumer.js';
 
-export interface KafkaConsumerOptions {
+interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;

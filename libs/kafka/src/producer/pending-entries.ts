@@ -9,7 +9,7 @@ import {
 
 const MAX_ENTRIES = 2000;
 
-export interface TransactedMessage {
+interface TransactedMessage {
   readonly offset: number;
 }
 

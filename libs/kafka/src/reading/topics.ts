@@ -114,7 +114,7 @@ async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
 }
 
 /** A partition's span with the offset that a group has committed; undefined if that is unknown. */
-export interface CommittedSpan extends TopicSpan {
+interface CommittedSpan extends TopicSpan {
   /** -1 if nothing is committed. */
   committed: number | undefined;
   metadata: string | null;

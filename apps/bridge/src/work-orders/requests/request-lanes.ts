@@ -120,7 +120,7 @@ const MOST_ANSWERS = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** An answer, its size, and when it came. */
-export interface KnownAnswer<A> {
+interface KnownAnswer<A> {
   version: string;
   answer: A;
   bytes: number;
