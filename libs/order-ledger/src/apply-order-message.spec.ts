@@ -30,15 +30,6 @@ function orderAfter(application: OrderApplication): OrderSnapshot {
 const KNOWN = order([operation('0010'), operation('0020', { status: 'completed' })]);
 
 describe('a whole order', () => {
-  it('may be the first message of an order', () => {
-    expect(applyOrderMessage(undefined, whole(KNOWN))).toEqual({ kind: 'applied', order: KNOWN });
-  });
-
-  it('replaces the known order, including operations that it no longer has', () => {
-    const later = order([operation('0030')], { changedAt: 101 });
-    expect(orderAfter(applyOrderMessage(KNOWN, whole(later)))).toEqual(later);
-  });
-
   it('is superseded if it is older, like a change, and applied again if it is as old', () => {
     const older = whole(order([], { changedAt: 99 }));
     for (const message of [older, change({ changedAt: 99, status: 'cancelled' })]) {
@@ -279,15 +270,6 @@ describe('a change of a finished order whose operations are forgotten', () => {
       order([], { changedAt: 101, status: expected }),
     );
   });
-
-  it('starts again with the operations that it gives a place for', () => {
-    const operations = [operation('0020')];
-    const reopened = { changedAt: 101, status: 'released' as const };
-    expect(orderAfter(apply('completed', { status: 'released', operations }))).toEqual(
-      order(operations, reopened),
-    );
-    expect(orderAfter(apply('released', { operations }))).toEqual(order(operations, reopened));
-  });
 });
 
 describe('a change of an unknown order', () => {
@@ -349,30 +331,6 @@ describe('a change of an unknown order', () => {
         const { status, operations } = orderAfter(applyOrderMessage(known, next));
         expect(isFinishedStatus(status)).toBe(false);
         expect(operations).toContainEqual(operation('next'));
-      }),
-    );
-  });
-});
-
-describe('messages in any order of arrival', () => {
-  it('never end with an older state of the order than the newest', () => {
-    const version = fc.record({
-      changedAt: fc.nat(5),
-      status: fc.constantFrom(...ORDER_STATUSES),
-      isWhole: fc.boolean(),
-    });
-    fc.assert(
-      fc.property(fc.array(version), (versions) => {
-        let known: OrderSnapshot | undefined;
-        for (const { changedAt, status, isWhole } of versions) {
-          const message = isWhole
-            ? whole(order([operation('0010', { status })], { changedAt, status }))
-            : change({ changedAt, status });
-          const before: OrderSnapshot | undefined = known;
-          const application = applyOrderMessage(known, message);
-          if (application.kind === 'applied') known = application.order;
-          expect(known?.changedAt ?? 0).toBeGreaterThanOrEqual(before?.changedAt ?? 0);
-        }
       }),
     );
   });
