@@ -74,16 +74,7 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
-  it('does not have gets the content of the period before it', () => {
-    const before = published(['OFF', 0], ['IDLE', 5], ['OPERATING', 6]);
-    const derivation = poll(before, 12, ['OFF', 0, 6], ['OPERATING', 6, 12]);
-    expect(rowsOf(derivation)).toEqual([
-      ['corrected', 'OFF', 0, 'OFF 0', 1],
-      ['corrected', 'OPERATING', 6, 'OFF 0', 1],
-    ]);
-  });
-
-  it('does not have, nor the next one, leaves the state as it was before', () => {
+  it('does not have gets the content of the period before it, also if that was corrected so', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
     const { next, ...derivation } = poll(before, 12, ['OFF', 0, 12]);
     expect(rowsOf({ next, ...derivation })).toEqual([
@@ -163,16 +154,6 @@ describe('a log that ends before the present state', () => {
 });
 
 describe('a period that was missed', () => {
-  it('between two published ones is published late', () => {
-    const before = published(['OFF', 0], ['IDLE', 6]);
-    const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['IDLE', 6, 12]);
-    expect(rowsOf(derivation)).toEqual([
-      ['changed', 'OPERATING', 5, 'OFF 0', 0],
-      ['corrected', 'IDLE', 6, 'OPERATING 5', 1],
-    ]);
-    expect(derivation.next.periods.map(({ startTime }) => startTime)).toEqual([at(6)]);
-  });
-
   it('within the minute of the next one leaves no two states that begin at once', () => {
     const before = published(['OFF', 0], ['IDLE', 6.1]);
     const log = stretches(['OFF', 0, 6.1], ['OPERATING', 6.1, 6.5], ['IDLE', 6.5, 12]);
@@ -355,11 +336,6 @@ describe('settledUntil', () => {
     expect(stateRecord(read(first, ['OFF', 4, 4], log).next)?.settledUntil).toBeNull();
     expect(stateRecord(read(first, ['OFF', 5, 5], log).next)?.settledUntil).toBe(at(0) + 1);
     expect(stateRecord(read(first, ['OFF', 60, 60], null).next)?.settledUntil).toBeNull();
-  });
-
-  it('is later than the start for which the log has just become final', () => {
-    const { next } = poll(published(['OFF', 0], ['IDLE', 5]), 10, ['OFF', 0, 5], ['IDLE', 5, 10]);
-    expect(stateRecord(next)?.settledUntil).toBeGreaterThan(at(5));
   });
 
   it('is the last second in which a log rewritten later changes nothing', () => {

@@ -281,11 +281,6 @@ describe('a state that lasts', () => {
     expect(starts(current, ['OPERATING', duration, 5], null)).toEqual([]);
   });
 
-  it('is not published again from the log', () => {
-    const logged = log(-10, ['OFF', -10, 0], ['OPERATING', 0, 5]);
-    expect(starts(current, ['OPERATING', 5, 5], logged)).toEqual([]);
-  });
-
   it('is not published again when the log moves a start that was estimated', () => {
     const estimated = published(['OPERATING', 0, 'duration']);
     for (const start of [-1, 1]) {
@@ -344,12 +339,6 @@ describe('a change', () => {
   it('waits for the reading when the log is a minute ahead of it', () => {
     const logged = log(-10, ['OPERATING', 0, 10], ['OFF', 10, 11]);
     expect(starts(current, ['OPERATING', 10, 10], logged)).toEqual([]);
-  });
-
-  it('that is already published from the duration is followed by the next periods of the log', () => {
-    const estimated = published(['IDLE', 8, 'duration']);
-    const logged = log(-2, ['OPERATING', 0, 7], ['IDLE', 7, 9], ['OFF', 9, 11]);
-    expect(starts(estimated, ['OFF', 2, 11], logged)).toEqual(['OFF 9 activityLog']);
   });
 
   it('never begins before the latest published one', () => {
