@@ -56,13 +56,6 @@ describe('readKafkaSettings', () => {
     ['KAFKA_BROKERS', '[::1]:9092', 'must be host:port'],
     ['KAFKA_TOPIC_PREFIX', 'plant 1/', 'may hold letters, digits'],
     ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may have 150 characters at most'],
-    ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
-    ['COMMIT_INTERVAL_MS', '60001', 'must be a whole number from 0 to 60000'],
-    [
-      'KAFKA_MAX_UNPACKED_BATCH_BYTES',
-      '64MiB',
-      'must be a whole number from 1048576 to 1073741824',
-    ],
     ['KAFKA_CLIENT_ID', 'x'.repeat(256), 'may have 255 bytes at most'],
     ['KAFKA_GROUP_ID', 'ü'.repeat(128), 'may have 255 bytes at most'],
   ])('refuses %s=%s: %s', (name, value, why) => {
