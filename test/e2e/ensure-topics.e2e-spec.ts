@@ -9,14 +9,16 @@ import {
   type TopicSpecification,
 } from '#libs/kafka';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
-import { ConfigResourceTypes } from '../support/stock-kafkajs.js';
+import type { TestTopics } from '../support/test-topics.js';
 
 describe('the topics the bridge needs', () => {
   const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
   let prefix: string;
+  let topics: TestTopics;
 
   beforeEach(() => {
     prefix = uniqueTopicPrefix();
+    ({ topics } = new TestKafka(testBrokers(), prefix));
   });
 
   const topic = (name: string, ...asWideAs: string[]): TopicSpecification => ({
@@ -48,7 +50,7 @@ describe('the topics the bridge needs', () => {
     await ensure(5, topic('state', 'lists'), topic('lists'));
     expect(await widthOf('lists')).toBe(2);
     expect(await widthOf('state')).toBe(2);
-    expect(await configOf(kafka, `${prefix}state`)).toMatchObject({
+    expect(await topics.configOf('state')).toMatchObject({
       'cleanup.policy': 'compact',
       'max.message.bytes': '100000',
       'max.compaction.lag.ms': '3600000',
@@ -58,7 +60,7 @@ describe('the topics the bridge needs', () => {
   it('cause a warning if they delete instead of compacting, and are used unchanged', async () => {
     const warned = warnings();
     await ensure(1, topic('deleted'), topic('lists'), ...compacted('compacted'));
-    await createWith(kafka, `${prefix}in-part`, 'compact,delete');
+    await topics.createCompacted('in-part', { 'cleanup.policy': 'compact,delete' });
     expect(warned).toEqual([]);
     await ensure(1, topic('lists'), ...compacted('deleted', 'compacted', 'in-part', 'new'));
     expect(warned).toEqual([
@@ -83,8 +85,8 @@ describe('the topics the bridge needs', () => {
 
   it('are named when they are missing and must not be created', async () => {
     await ensure(1, topic('lists'));
-    const topics = [topic('lists'), topic('reasons'), topic('state', 'reasons')];
-    const refused = ensureTopics(kafka, topics, { create: false, partitions: 1 });
+    const needed = [topic('lists'), topic('reasons'), topic('state', 'reasons')];
+    const refused = ensureTopics(kafka, needed, { create: false, partitions: 1 });
     await expect(refused).rejects.toThrow(MissingTopicsError);
     await expect(refused).rejects.toMatchObject({
       topics: [`${prefix}reasons`, `${prefix}state`],
@@ -104,7 +106,7 @@ describe('the topics the bridge needs', () => {
 
   it('grow when the topics they are tied to have grown', async () => {
     await ensure(2, topic('lists'), topic('state', 'lists'));
-    await new TestKafka(testBrokers(), prefix).topics.growToPartitions('lists', 4);
+    await topics.growToPartitions('lists', 4);
     await ensure(2, topic('lists'), topic('state', 'lists'));
     expect(await widthOf('state')).toBe(4);
   });
@@ -112,8 +114,8 @@ describe('the topics the bridge needs', () => {
   it('stay unchanged when nothing may be created, and are named if they have too few partitions', async () => {
     await ensure(1, topic('state'));
     await ensure(3, topic('lists'));
-    const topics = [topic('lists'), topic('state', 'lists')];
-    await expect(ensureTopics(kafka, topics, { create: false, partitions: 1 })).rejects.toThrow(
+    const needed = [topic('lists'), topic('state', 'lists')];
+    await expect(ensureTopics(kafka, needed, { create: false, partitions: 1 })).rejects.toThrow(
       /state \(3 partitions\)/,
     );
     expect(await widthOf('state')).toBe(1);
@@ -142,38 +144,3 @@ describe('the topics the bridge needs', () => {
     expect(await widthOf('state')).toBe(3);
   });
 });
-
-async function createWith(
-  kafka: ReturnType<typeof createKafka>,
-  topic: string,
-  cleanupPolicy: string,
-): Promise<void> {
-  const configEntries = [{ name: 'cleanup.policy', value: cleanupPolicy }];
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-async function configOf(
-  kafka: ReturnType<typeof createKafka>,
-  topic: string,
-): Promise<Record<string, string>> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
-    });
-    const entries = resources.flatMap(({ configEntries }) => configEntries);
-    return Object.fromEntries(
-      entries.map(({ configName, configValue }) => [configName, configValue]),
-    );
-  } finally {
-    await admin.disconnect();
-  }
-}

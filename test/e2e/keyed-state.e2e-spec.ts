@@ -13,9 +13,8 @@ import {
 import { eventually } from '../support/eventually.js';
 import { offsetsAsForeigner } from '../support/foreign-client.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
-import { ConfigResourceTypes, type Message } from '../support/stock-kafkajs.js';
+import type { Message } from '../support/stock-kafkajs.js';
 import { header } from '../support/topic-reader.js';
-import { withAdmin } from '../support/with-admin.js';
 
 interface Counted {
   count: number;
@@ -28,15 +27,6 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 
 function countOfA(count: number, filling: unknown = ''): Message {
   return { key: 'a', value: JSON.stringify({ count, filling }) };
-}
-
-function configure(topic: string, name: string, value: string): Promise<void> {
-  const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
-  const configEntries = [{ name, value }];
-  const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
-  return withAdmin(kafka, async (admin) => {
-    await admin.alterConfigs({ validateOnly: false, resources });
-  });
 }
 
 /** A process's share of keyed state, without the rest of the bridge. */
@@ -206,7 +196,6 @@ describe('keyed state', () => {
     members.push(member);
     member.listen();
     await member.ownedPartition(0);
-    const allow = (bytes: number) => configure(events!, 'max.message.bytes', String(bytes));
     const write = async (): Promise<boolean> => {
       const state = await member.ownedPartition(0);
       const event = { topic: events!, key: 'a', value: 'x'.repeat(1000), headers: {} };
@@ -216,7 +205,7 @@ describe('keyed state', () => {
       );
     };
 
-    await allow(100);
+    await refusing.topics.allowBatchesOf('events', 100);
     const problem = await eventually(
       'the problem is reported',
       async () => !(await write()) && member.strategy.consumer.stateProblem,
@@ -224,7 +213,7 @@ describe('keyed state', () => {
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);
 
-    await allow(1_000_000);
+    await refusing.topics.allowBatchesOf('events', 1_000_000);
     await eventually('it is written', write);
     expect(member.strategy.consumer.stateProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
@@ -278,7 +267,7 @@ describe('keyed state', () => {
     it('is owned at once when the topic has been emptied', async () => {
       await member.strategy.close();
       // as if it had been created with a retention
-      await configure(`${hashed.topicPrefix}${name}`, 'cleanup.policy', 'delete');
+      await hashed.topics.configure(name, { 'cleanup.policy': 'delete' });
       // the broker refuses until it applies the new policy
       await eventually('it is emptied', () => hashed.topics.deleteRecords(name).then(() => true));
       start();

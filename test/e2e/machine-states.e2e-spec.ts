@@ -109,25 +109,6 @@ describe('machine states', () => {
     );
   });
 
-  it('publishes states of a single minute', async () => {
-    await seeChanges('flickering', 8);
-    expectHistoryOf('flickering');
-  });
-
-  it('describes a change as a CloudEvent of the factory', async () => {
-    await seeChanges('steady', 2);
-    const [first, second] = eventsOf('steady');
-    expect(json(first!)).toMatchObject({ previousState: null, previousStartTime: null });
-    const { state, startTime } = json(first!);
-    const change = json(second!);
-    expect(change).toMatchObject({ previousState: state, previousStartTime: startTime });
-    expect(header(second!, 'ce_specversion')).toBe('1.0');
-    expect(header(second!, 'ce_source')).toBe('/machine-bridge/factories/F-7');
-    expect(header(second!, 'ce_subject')).toBe('steady');
-    expect(header(second!, 'content-type')).toBe('application/json');
-    expect(Date.parse(header(second!, 'ce_time') ?? '') / 1000).toBe(change['startTime']);
-  });
-
   it('reports minutes without data as lost and restored, never as OFF', async () => {
     await eventually('the interrupted machine is back', () =>
       eventsOf('interrupted').some(

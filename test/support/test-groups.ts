@@ -47,14 +47,6 @@ export class TestGroups {
     );
   }
 
-  /**
-   * Deletes a group's committed offsets, as if its first members had died before a commit; the group must have no
-   * members.
-   */
-  async forgetCommits(groupId: string): Promise<void> {
-    await withAdmin(this.kafka, (admin) => admin.deleteGroups([groupId]));
-  }
-
   /** Sets the committed offsets of a group without members to 0, as an operator does to repeat everything. */
   async setBack(groupId: string, topic: string): Promise<void> {
     const name = `${this.topicPrefix}${topic}`;

@@ -43,19 +43,24 @@ export class TestTopics {
   async configure(name: string, config: Record<string, string>): Promise<void> {
     const configEntries = entriesOf(config);
     const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}` };
-    await withAdmin(this.kafka, async (admin) => {
-      const resources = [{ ...topic, configEntries }];
-      await admin.alterConfigs({ validateOnly: false, resources });
-      await eventually(`${name} is configured`, async () => {
-        const asked = { ...topic, configNames: Object.keys(config) };
-        const described = await admin.describeConfigs({
-          includeSynonyms: false,
-          resources: [asked],
-        });
-        const entries = described.resources[0]?.configEntries ?? [];
-        return entries.every(({ configName, configValue }) => config[configName] === configValue);
-      });
+    await withAdmin(this.kafka, (admin) =>
+      admin.alterConfigs({ validateOnly: false, resources: [{ ...topic, configEntries }] }),
+    );
+    await eventually(`${name} is configured`, async () => {
+      const present = await this.configOf(name);
+      return Object.entries(config).every(([setting, value]) => present[setting] === value);
     });
+  }
+
+  async configOf(name: string): Promise<Record<string, string>> {
+    const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}` };
+    const { resources } = await withAdmin(this.kafka, (admin) =>
+      admin.describeConfigs({ includeSynonyms: false, resources: [topic] }),
+    );
+    const entries = resources.flatMap(({ configEntries }) => configEntries);
+    return Object.fromEntries(
+      entries.map(({ configName, configValue }) => [configName, configValue]),
+    );
   }
 
   /** Sets the number of a topic's partitions; returns when the brokers know it. */
