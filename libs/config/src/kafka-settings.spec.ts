@@ -174,7 +174,6 @@ describe('readTls', () => {
   const missing = join(temporaryFolder(), 'missing.pem');
   const cert = temporaryFile('cert.pem', `subject=somebody\n${CERTIFICATE}\n${CERTIFICATE}\n`);
   const key = temporaryFile('key.pem', `${KEY_OF_CERTIFICATE}\n`);
-  const text = temporaryFile('text.pem', 'a certificate\n');
 
   const read = (environment: Environment) => {
     const env = new EnvironmentReader(environment);
@@ -208,14 +207,6 @@ describe('readTls', () => {
   it('requires certificate and key together', () => {
     expect(problemsOf({ [CERT]: cert })).toEqual([`${KEY} is required: ${CERT} is set`]);
     expect(problemsOf({ [KEY]: key })).toEqual([`${CERT} is required: ${KEY} is set`]);
-  });
-
-  it('names each file without PEM', () => {
-    expect(problemsOf({ [CA]: text, [CERT]: text, [KEY]: text })).toEqual([
-      `${CERT} names a file that holds no certificate in PEM`,
-      `${KEY} names a file that holds no private key in PEM, or an encrypted one`,
-      `${CA} names a file that holds no certificate in PEM`,
-    ]);
   });
 
   it('names files with other or invalid PEM', () => {
@@ -265,11 +256,6 @@ function readRegistry(
 describe('the settings of the schema registry', () => {
   it('may be left out', () => {
     expect(readRegistry({})).toBeUndefined();
-  });
-
-  it('have an address, also of http', () => {
-    const url = 'http://registry.plant:8080/apis/ccompat/v7';
-    expect(readRegistry({ URL: url })).toEqual({ url, outputs: [] });
   });
 
   it('may have a login, and a proxy', () => {

@@ -100,11 +100,6 @@ describe('the senders of ingest', () => {
     return problemsWith({ INGEST_SENDERS_FILE: temporaryFile('senders.json', content) });
   }
 
-  it('may each have a callback', () => {
-    const callback = { url: 'https://erp.example.com/outcomes', hmacSecret: TOKEN };
-    expect(problemsOfSenders({ a: { token: TOKEN, paths: ['/orders'], callback } })).toEqual([]);
-  });
-
   it('are named with the field whose file is missing', () => {
     const paths = ['/orders'];
     const callback = {
@@ -215,9 +210,6 @@ describe('loadSandboxSettings', () => {
   });
 
   it.each([
-    ['SANDBOX_HTTP_HOST', 'http://127.0.0.1'],
-    ['SANDBOX_HTTP_PORT', '70000'],
-    ['SANDBOX_MACHINES', '0'],
     ['SANDBOX_SHIFT_STARTS', '6:00'],
     ['SANDBOX_SHIFT_STARTS', '06:00,24:00'],
     ['SANDBOX_SHIFT_STARTS', ','],

@@ -85,12 +85,6 @@ describe('readClockSettings', () => {
     expect(Number.isInteger(settings.originSeconds)).toBe(true);
   });
 
-  it('reads speed and origin', () => {
-    const { settings, problems } = read({ CLOCK_SPEED: '0.5', CLOCK_ORIGIN: '1763680000' });
-    expect(settings).toEqual({ speed: 0.5, originSeconds: 1_763_680_000 });
-    expect(problems).toEqual([]);
-  });
-
   it('refuses a clock that stands still or runs backwards', () => {
     expect(read({ CLOCK_SPEED: '0', CLOCK_ORIGIN: '-1' }).problems).toEqual([
       'CLOCK_SPEED must be a number above 0, 60000 at most',

@@ -44,18 +44,6 @@ describe('the machine of an operation', () => {
 describe('an equipment map file', () => {
   const entry = { plant: '0001', workCentre: 'FR01', machineId: 'M-1' };
 
-  it('is read from JSON', () => {
-    expect(parseEquipmentMap(JSON.stringify([{ ...entry, note: 'hall 3' }]), 'json')).toEqual([
-      entry,
-    ]);
-  });
-
-  it('is read from YAML, where a plant keeps its zeros without quotes', () => {
-    const yaml = '# hall 3\n- plant: 0001\n  workCentre: FR01\n  machineId: M-1\n';
-
-    expect(parseEquipmentMap(yaml, 'yaml')).toEqual([entry]);
-  });
-
   it.each([
     ['comma', 'plant,workCentre,machineId,note\r\n0001,FR01,M-1,"hall 3, north"\r\n'],
     ['semicolon', '\ufeffPlant;Work Centre;Machine ID;note\n\n0001; FR01 ;M-1;a, b\n'],
