@@ -66,10 +66,6 @@ const span = (partition: number, from: number, until: number) => ({
 describe('isSelected', () => {
   const one = deadLetter({ partition: 2, offset: 17 });
 
-  it('selects every dead letter without criteria', () => {
-    expect(isSelected(one, {})).toBe(true);
-  });
-
   it.each([
     ['code', { code: 'unknown-reason' as const }, { code: 'invalid-json' as const }],
     ['machine', { machine: 'M-1' }, { machine: 'M-2' }],

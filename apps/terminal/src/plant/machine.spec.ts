@@ -185,17 +185,7 @@ describe('the reasons that apply', () => {
   it.each([
     ['last until the end of the shift if they are open-ended', [entry(10, null)], ['22 10-480']],
     [
-      'end when another one with an end is received',
-      [entry(10, null), entry(2, 5, other)],
-      ['23 2-5', '22 10-60'],
-    ],
-    [
-      'give way to later ones where they overlap',
-      [entry(10, 30), entry(15, 20, other)],
-      ['22 10-15', '23 15-20', '22 20-30'],
-    ],
-    [
-      'apply again where an open-ended one that covered their end is ended',
+      'give way to later ones, and apply again where an open-ended one of these is ended by another',
       [
         entry(10, 30),
         entry(15, null, { ...other, sentAt: at(16) }),

@@ -104,15 +104,6 @@ describe('a timeline', () => {
     ]);
   });
 
-  it('leaves out periods published by mistake', () => {
-    const timeline = new Timeline();
-    const [a, b] = [newRow('OPERATING', 0), newRow('IDLE', 300)];
-    timeline.applyEvent('a', changed(dataOf(a, undefined)));
-    timeline.applyEvent('b', changed(dataOf(b, a)));
-    timeline.applyEvent('c', corrected('b', dataOf(a, a, 1)));
-    expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
-  });
-
   it('has a period with such a mistake if its own event was forgotten, or not read', () => {
     const [a, b, c] = [newRow('OFF', 0), newRow('OPERATING', 300), newRow('OFF', 360)];
     const [whole, late] = [new Timeline(), new Timeline()];
