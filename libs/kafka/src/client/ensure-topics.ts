@@ -75,7 +75,10 @@ async function partitionCounts(
   return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
 }
 
-/** All in one request: a broker that is still creating earlier topics does not know later ones. */
+/** Kafka creates no more partitions for one request. */
+const MOST_CREATED_AT_ONCE = 10_000;
+
+/** In as few requests as possible: a broker that is still creating earlier topics does not know later ones. */
 async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
@@ -88,15 +91,32 @@ async function createMissing(
     const widths = models?.map((model) => existing.get(model) ?? partitions) ?? [own];
     return createTopicConfig(topic, Math.max(...widths));
   });
-  // Another process may create them at the same time: kafkajs returns false for "already exists".
-  await admin.createTopics({ waitForLeaders: false, topics: wanted });
-  const names = missing.map(({ name }) => name);
-  await untilAsWide(admin, names, 1);
+  for (const topics of createdTogether(wanted)) {
+    // Another process may create them at the same time: kafkajs returns false for "already exists".
+    await admin.createTopics({ waitForLeaders: false, topics });
+    const names = topics.map(({ topic }) => topic);
+    await untilAsWide(admin, names, 1);
+  }
   for (const width of new Set(wanted.map(({ numPartitions }) => numPartitions))) {
     const alike = wanted.filter(({ numPartitions }) => numPartitions === width);
     const created = alike.map(({ topic }) => topic);
     logger.log({ msg: 'topics created', topics: created, partitions: width });
   }
+}
+
+function createdTogether(wanted: readonly TopicConfig[]): TopicConfig[][] {
+  const requests: TopicConfig[][] = [];
+  let partitions = Infinity;
+  for (const topic of wanted) {
+    const { numPartitions = 0 } = topic;
+    partitions += numPartitions;
+    if (partitions > MOST_CREATED_AT_ONCE) {
+      requests.push([]);
+      partitions = numPartitions;
+    }
+    requests.at(-1)?.push(topic);
+  }
+  return requests;
 }
 
 /** The request that creates a topic, with the brokers' default replication. */
