@@ -27,6 +27,7 @@ interface BrokerClass {
   };
 }
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
+const NOT_ENOUGH_REPLICAS = 19;
 
 describe('PartitionTransactions', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
@@ -441,6 +442,42 @@ describe('PartitionTransactions', () => {
       values.map((value) => value.slice(0, 20)),
     );
     await untilWritten('outcomes', ['whole', 'one']);
+  });
+
+  it('names the topics alone that refuse records, each with its reason', async () => {
+    const owner = new Owner();
+    await owner.takes(1);
+    const refusing = new Set([`${prefix}dead-letters`]);
+    const { produce } = Broker.prototype;
+    // A broker answers so if too few replicas are in sync; with one replica, one is enough.
+    Broker.prototype.produce = async function (request) {
+      const isRefused = ({ topic }: TopicData): boolean => refusing.has(topic);
+      const refused = request.topicData.filter(isRefused).map(({ topic, partitions }) => ({
+        topicName: topic,
+        partitions: partitions.map((entry) => ({ ...entry, errorCode: NOT_ENOUGH_REPLICAS })),
+      }));
+      const topicData = request.topicData.filter((data) => !isRefused(data));
+      if (topicData.length === 0) return { topics: refused };
+      const answer = (await produce.call(this, { ...request, topicData })) as { topics: object[] };
+      return { topics: [...answer.topics, ...refused] };
+    };
+    const named = () =>
+      owner.health.writtenTopics().flatMap(({ topic, problem }) => {
+        const isNamed = problem?.includes(`min.insync.replicas asks for of ${topic} (`);
+        return problem === undefined ? [] : [isNamed === true ? topic : problem];
+      });
+    try {
+      owner.write(0, [record('rejected'), record('dead-letter', 'dead-letters')]);
+      await eventually('the one is named', () => named().length > 0);
+      expect(named()).toEqual([`${prefix}dead-letters`]);
+      refusing.add(`${prefix}outcomes`);
+      await eventually('so is the other', () => named().length === 2);
+      expect(named().sort()).toEqual([...refusing].sort());
+    } finally {
+      Broker.prototype.produce = produce;
+    }
+    await eventually('it is committed', () => owner.ends.length === 1);
+    expect(named()).toEqual([]);
   });
 
   it('waits for a topic that refuses even small records, without holding back other machines', async () => {

@@ -73,6 +73,15 @@ export function refusalOf(
   return undefined;
 }
 
+/** The broker's answer for each topic that it has refused records of; empty if the failure is of no topic. */
+export function refusalsByTopic(error: unknown): ReadonlyMap<string, Error> {
+  const refused = new Map<string, Error>();
+  for (const { topic, refusal } of unsentBatches(error) ?? []) {
+    if (refusal !== undefined) refused.set(topic, refusal);
+  }
+  return refused;
+}
+
 function isTooLarge(error: unknown): boolean {
   return isError(error) && TOO_LARGE.has(String(error.type));
 }

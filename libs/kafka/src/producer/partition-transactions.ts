@@ -12,6 +12,7 @@ import {
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,
+  refusalsByTopic,
 } from './outbound-record.js';
 import {
   type CommittableProgress,
@@ -292,14 +293,17 @@ export class PartitionTransactions {
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
+    const refusals = refusalsByTopic(error);
     const suspects =
-      refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
-    const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
+      refusals.size === 0 ? this.options.health.suspects(this, topics) : [...refusals.keys()];
+    const whyOf = (suspect = ''): string =>
+      describeKafkaFailure(refusals.get(suspect) ?? error, { right: 'Write', topics: suspects });
+    const why = whyOf(suspects[0]);
     const nowMs = realNowMs();
     const isOffsetAlone = entries.length === 0;
     const attempt = isOffsetAlone
       ? this.offsetFailures.recordFailure(nowMs, why)
-      : this.options.health.writeFailed(this, topics, suspects, why);
+      : this.options.health.writeFailed(this, topics, suspects, whyOf);
     const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
     if (isOffsetAlone) this.offsetNotBeforeMs = untilMs;
     else {

@@ -57,7 +57,7 @@ describe('TopicHealth', () => {
 
   const failed = (topics: string[], why = 'gone'): number => {
     const all = new Set(topics);
-    return health.writeFailed(writer, all, health.suspects(writer, all), why);
+    return health.writeFailed(writer, all, health.suspects(writer, all), () => why);
   };
 
   const problems = (): unknown[] =>

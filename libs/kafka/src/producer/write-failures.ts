@@ -94,7 +94,7 @@ export class TopicHealth {
     writer: object,
     topics: ReadonlySet<string>,
     suspects: readonly string[],
-    why: string,
+    whyOf: (suspect: string) => string,
   ): number {
     let attempts = 1;
     for (const topic of topics) {
@@ -105,7 +105,7 @@ export class TopicHealth {
       }
       const run = failing.get(writer) ?? new ConsecutiveFailures();
       failing.set(writer, run);
-      attempts = Math.max(attempts, run.recordFailure(realNowMs(), why));
+      attempts = Math.max(attempts, run.recordFailure(realNowMs(), whyOf(topic)));
     }
     return attempts;
   }
