@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { CallSlots } from '#libs/delivery';
 import { nextTurn } from '../testing/wait.js';
 import { CallDrain } from './kafka-consumer.js';
@@ -36,6 +37,10 @@ describe('CallDrain', () => {
     });
   });
 
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
   it('lets no call begin before it has ended, and commits the results of calls in flight', async () => {
     calls.tryAcquire();
     const ended = callDrain.drainCalls(NEVER_MS).then(() => log.push('has ended'));
@@ -59,6 +64,20 @@ describe('CallDrain', () => {
     expect(log).toEqual(['pauses', 'commits']);
     calls.release();
     await ended;
+  });
+
+  it('commits the results of calls that end later soon, while another call hangs', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+    calls.tryAcquire();
+    const ended = callDrain.drainCalls(NEVER_MS);
+    log.length = 0;
+    await jest.advanceTimersByTimeAsync(100);
+    expect(log).toEqual(['commits']);
+    calls.release();
+    await ended;
+    log.length = 0;
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(log).toEqual([]);
   });
 
   it('does not wait long for entries of a topic that takes no records', async () => {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
-import { withDeadline } from '#libs/clock';
+import { everyRealMs, withDeadline } from '#libs/clock';
 import type { CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
@@ -52,6 +52,8 @@ interface KafkaConsumerOptions {
 
 const FINISH_DEADLINE_MS = 10_000;
 const CUT_OFF_DEADLINE_MS = 500;
+/** Calls under way may outlast the session or the process, and results that are already there would wait with them. */
+const COMMIT_EVERY_MS = 100;
 /** Entries not committed within it wait for a topic that takes no records; the next owner repeats their messages. */
 const COMMIT_DEADLINE_MS = 1000;
 /** Longer than in a rebalance, where other members wait for the partitions. */
@@ -276,9 +278,10 @@ export class CallDrain {
     const { calls } = this;
     calls.pauseCalls();
     this.partitions.pauseAll();
-    // Calls under way may outlast the session or the process, and results that are already there would wait with them.
-    if (calls.underWay > 0) void this.partitions.commitPending();
-    const isIdle = await withDeadline(calls.whenNoCalls(), deadlineMs);
+    const commit = (): void => void this.partitions.commitPending();
+    if (calls.underWay > 0) commit();
+    const stopCommits = everyRealMs(COMMIT_EVERY_MS, commit);
+    const isIdle = await withDeadline(calls.whenNoCalls(), deadlineMs).finally(stopCommits);
     if (!isIdle && this.draining === drain) await this.cutOff();
     // The last answers finish their messages in this turn of the event loop.
     await new Promise(setImmediate);
