@@ -146,6 +146,25 @@ describe('a login with a limited session', () => {
     // without an end
     expect(isLoggedIn(Class, 100_000_000, 0)).toBe(true);
   });
+
+  it('tells a login that is repeated too soon from one that the port does not know', async () => {
+    const Class = withSessions(ConnectionOfKafkajs);
+    const codeAfter = async (authenticatedAt: unknown): Promise<unknown> => {
+      const connection = new Class({ logger: silent, sasl: { mechanism: 'plain' } } as never);
+      const refusal = Object.assign(new Error('refused'), { type: 'ILLEGAL_SASL_STATE', code: 34 });
+      const versions = { 17: { minVersion: 1, maxVersion: 1 } };
+      const send = (): Promise<never> => Promise.reject(refusal);
+      const sessionLifetime = Long.fromValue(1000);
+      Object.assign(connection, { versions, send, authenticatedAt, sessionLifetime });
+      const [logIn] = Object.getOwnPropertySymbols(connection).map(
+        (symbol) => Reflect.get(connection, symbol) as () => Promise<void>,
+      );
+      return logIn?.().catch((error: unknown) => Reflect.get(error as object, 'code') as unknown);
+    };
+    expect(await codeAfter(null)).toBe(34);
+    const [seconds, nanoseconds] = process.hrtime();
+    expect(await codeAfter([seconds - 1, nanoseconds])).toBe('RENEWED_TOO_SOON');
+  });
 });
 
 describe('connections to a broker', () => {

@@ -88,6 +88,8 @@ export type ConnectionClass = new (options: never) => Connection;
 
 const AUTHENTICATE = 'private:Connection:authenticate';
 const LONGEST_MARGIN_SHARE = 0.15;
+/** The code of a broker's refusal of a second login on a connection, which is of the same type as that of a first. */
+const RENEWED_TOO_SOON = { code: 'RENEWED_TOO_SOON' };
 
 /**
  * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before the end, which for
@@ -107,10 +109,13 @@ export function withSessions(Base: ConnectionClass): ConnectionClass {
         throw new Error('no such connection as in kafkajs 2.2.4');
       }
       members[symbol] = async () => {
+        const isRenewal = this.authenticatedAt !== null;
         try {
           await authenticate();
         } catch (error) {
           await this.disconnect();
+          const isRefused = (error as { type?: unknown }).type === 'ILLEGAL_SASL_STATE';
+          if (isRefused && isRenewal) Object.assign(error as Error, RENEWED_TOO_SOON);
           throw error;
         }
       };

@@ -21,6 +21,8 @@ describe('describeKafkaFailure', () => {
     ['KAFKA_SASL_OAUTH_CLIENT_SECRET', { code: 'NO_TOKEN' }],
     ['the broker refuses the token of KAFKA_SASL_OAUTH_TOKEN_URL', { code: 'TOKEN_REFUSED' }],
     ['KAFKA_SASL_MECHANISM', { type: 'UNSUPPORTED_SASL_MECHANISM', code: 33 }],
+    ['knows no login at this port', { type: 'ILLEGAL_SASL_STATE', code: 34 }],
+    ['connections.max.reauth.ms', { type: 'ILLEGAL_SASL_STATE', code: 'RENEWED_TOO_SOON' }],
   ])('points to %s for %j', (setting, marks) => {
     expect(describeKafkaFailure(failure('it broke', marks))).toContain(setting);
   });

@@ -51,6 +51,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [/^UNSUPPORTED_SASL_MECHANISM$/, 'the broker does not offer what KAFKA_SASL_MECHANISM names'],
   [
+    /^RENEWED_TOO_SOON$/,
+    'a session of the login ends within a second, before the broker takes the next login: let tokens, or ' +
+      "sessions (the brokers' connections.max.reauth.ms), last for ten seconds or more",
+  ],
+  [
     /^ILLEGAL_SASL_STATE$/,
     'the broker knows no login at this port: unset the KAFKA_SASL_… settings, or correct KAFKA_BROKERS',
   ],
