@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import {
@@ -43,7 +45,7 @@ class Member {
       kafka,
       name: topic,
       ...(isHashed && { placement: { topic } }),
-      transactionalIdPrefix: `${prefix}group`,
+      groupId: `${prefix}group`,
       parse: (value) => value as Counted,
       onOwned: (owned) => {
         this.owned.set(owned.partition, owned);
@@ -219,6 +221,39 @@ describe('keyed state', () => {
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
     await refusing.close();
+  });
+
+  it('is reported as lost if its topic comes back with an older part of it', async () => {
+    const restored = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const name = 'machine-bridge.counts.v1';
+    const fullName = `${restored.topicPrefix}${name}`;
+    const errors = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const member = new Member(restored.topicPrefix, fullName, 1);
+    members.push(member);
+    member.listen();
+    for (const count of [1, 2, 3])
+      await (await member.ownedPartition(0)).commit([['a', { count }]], []);
+    await restored.topics.deleteTopic(name);
+    await restored.topics.createCompacted(name, {});
+    const producer = await restored.steadyProducer();
+    await producer.send({ topic: fullName, messages: [countOfA(1)] });
+    const losses = () => member.strategy.consumer.stateLosses.get(fullName);
+    expect(losses()).toBe(0);
+    await eventually('it is written again', async () =>
+      (await member.ownedPartition(0)).commit([['b', { count: 1 }]], []).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(losses()).toBe(1);
+    expect(errors.mock.calls.flat()).toContainEqual(
+      expect.objectContaining({
+        msg: expect.stringContaining('state lost') as string,
+        ...{ topic: fullName, partition: 0 },
+      }),
+    );
+    errors.mockRestore();
+    await restored.close();
   });
 
   describe('with keys distributed by their hash', () => {

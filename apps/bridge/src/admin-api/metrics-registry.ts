@@ -104,6 +104,14 @@ export class MetricsRegistry {
           for (const [topic, count] of consumer.inputs.lost) it.inc({ topic }, count);
         },
       ),
+      scrapedCounter(
+        'machine_bridge_state_losses_total',
+        'Times that a partition of state was found without records that Kafka had acknowledged',
+        ['topic'],
+        (it) => {
+          for (const [topic, count] of consumer.stateLosses) it.inc({ topic }, count);
+        },
+      ),
       scrapedGauge(
         'machine_bridge_topic_unwritable',
         '1 while the topic, or a partition of it, does not take records',

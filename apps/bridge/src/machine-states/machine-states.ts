@@ -41,7 +41,7 @@ export class MachineStates {
       kafka,
       name,
       placement: { topic: name },
-      transactionalIdPrefix: groupId,
+      groupId,
       parse: parseTrackedMachine,
       onOwned: (state) => this.watchPartition(state),
     });

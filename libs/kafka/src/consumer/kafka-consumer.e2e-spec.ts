@@ -158,7 +158,7 @@ describe('KafkaConsumer', () => {
       (each) =>
         new KeyedState<number>({
           ...{ kafka, name: each, inputs: each === name ? [topic] : [] },
-          transactionalIdPrefix: topicPrefix,
+          groupId: topicPrefix,
           parse: Number,
           onOwned: (state) => void owned.set(each, state),
         }),
@@ -199,7 +199,7 @@ describe('KafkaConsumer', () => {
   it('reports that a needed topic is missing, not that Kafka is unavailable', async () => {
     const name = `${topicPrefix}state`;
     const state = new KeyedState<number>({
-      ...{ kafka, name, inputs: [], transactionalIdPrefix: topicPrefix, parse: Number },
+      ...{ kafka, name, inputs: [], groupId: topicPrefix, parse: Number },
       onOwned: () => undefined,
     });
     const consumer = join(() => Promise.resolve(), new CallSlots(1), [state]);

@@ -11,6 +11,7 @@ import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-po
 import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { CommittedOffsets } from '../producer/committed-offsets.js';
 import { CommitInterval, PartitionTransactions } from '../producer/partition-transactions.js';
+import { stateLogsOf } from '../producer/state-logs.js';
 import { TopicHealth } from '../producer/write-failures.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
@@ -80,6 +81,8 @@ export class KafkaConsumer {
     'backlog' | 'commitProblem' | 'lost' | 'waitingPartitions'
   >;
   readonly health = new TopicHealth();
+  /** How often state was found to have lost records that Kafka had acknowledged, by topic. */
+  readonly stateLosses: ReadonlyMap<string, number>;
   private readonly drain: CallDrain;
   private readonly states: ReadonlyMap<string, KeyedStateTopic>;
   private isWidening = false;
@@ -110,6 +113,10 @@ export class KafkaConsumer {
     this.inputs = this.partitions;
     this.drain = new CallDrain(options.calls, this.partitions, options.finishDeadlineMs);
     this.states = new Map(options.stateTopics.map((state) => [state.name, state]));
+    const { losses } = stateLogsOf(kafka);
+    // A counter that first appears with the first loss shows no increase.
+    for (const name of this.states.keys()) losses.set(name, losses.get(name) ?? 0);
+    this.stateLosses = losses;
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
 

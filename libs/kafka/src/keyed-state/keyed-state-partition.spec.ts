@@ -9,6 +9,7 @@ import {
   type ProducerBatch,
 } from '#libs/kafkajs-patches';
 import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
+import { formatOffsetMetadata } from '../producer/offset-metadata.js';
 import { nextTurn } from '../testing/wait.js';
 import {
   type InputState,
@@ -39,7 +40,7 @@ function partitionOf(
   const options = {
     kafka,
     name: NAME,
-    transactionalIdPrefix: 'group',
+    groupId: 'group',
     parse: (json: unknown) => json as number,
     onOwned,
   };
@@ -87,8 +88,9 @@ describe('a partition of state while Kafka does not answer', () => {
 
   it('writes no mark before the earlier owners of its inputs are fenced: they write here as well', async () => {
     let marks = 0;
-    const sendBatch = (): void => {
+    const sendBatch = (): [] => {
       marks += 1;
+      return [];
     };
     let fenced: () => void = () => undefined;
     const whenFenced = new Promise<void>((resolve) => (fenced = resolve));
@@ -105,8 +107,9 @@ describe('a partition of state while Kafka does not answer', () => {
   it('writes another mark when nothing comes up to the previous one, and reports it meanwhile', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     let marks = 0;
-    const sendBatch = (): void => {
+    const sendBatch = (): [] => {
       marks += 1;
+      return [];
     };
     const partition = partitionOf(kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() })));
     partition.startRestoring();
@@ -129,12 +132,12 @@ describe('a partition of state whose writes take long', () => {
   let owners: number;
 
   /** Kafka takes records of the partition itself and returns them in a fetch; it ignores uncompressed events. */
-  const sendBatch = ({ topicMessages = [], compression }: ProducerBatch): Promise<void> => {
+  const sendBatch = ({ topicMessages = [], compression }: ProducerBatch): Promise<[]> => {
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
     setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
-    if (topicMessages.every(({ topic }) => topic === NAME)) return Promise.resolve();
+    if (topicMessages.every(({ topic }) => topic === NAME)) return Promise.resolve([]);
     compressions.push(compression);
-    return compression === CompressionTypes.GZIP ? Promise.resolve() : never;
+    return compression === CompressionTypes.GZIP ? Promise.resolve([]) : never;
   };
 
   beforeEach(async () => {
@@ -182,6 +185,53 @@ describe('a partition of state whose writes take long', () => {
   });
 });
 
+describe('a partition of state whose topic holds nothing', () => {
+  const INPUT = 'erp.work-order-lists.v1';
+  const BY_THE_BRIDGE = formatOffsetMetadata('writer.1', {
+    ...{ offset: 7, ahead: '', upTo: 7, items: '' },
+  });
+
+  /** Logged errors after a restore from a log with these records. */
+  const errorsAfter = async (metadata: string | null, ...found: Message[]): Promise<unknown[]> => {
+    const errors: unknown[] = [];
+    const error = (entry: object): unknown => errors.push(entry);
+    Logger.overrideLogger({ log: () => undefined, warn: () => undefined, error });
+    const admin = {
+      ...{ connect: () => Promise.resolve(), disconnect: () => Promise.resolve() },
+      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: '9' }]),
+      fetchOffsets: () =>
+        Promise.resolve([{ topic: INPUT, partitions: [{ partition: 0, offset: '7', metadata }] }]),
+    };
+    const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<[]> => {
+      const messages = [...found, ...topicMessages.flatMap((of) => of.messages)];
+      setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
+      return Promise.resolve([]);
+    };
+    const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
+    const options = {
+      ...{ kafka: Object.assign(kafka, { admin: () => admin }), name: NAME, groupId: 'group' },
+      ...{ inputs: [INPUT], parse: Number, onOwned: () => undefined },
+    };
+    const partition = new KeyedStatePartition(0, options, fetchControl);
+    partition.startRestoring();
+    while (!partition.isRestored) await nextTurn();
+    await partition.closePartition();
+    Logger.overrideLogger(false);
+    return errors;
+  };
+
+  it('is reported as lost if messages that lead to it were finished', async () => {
+    const msg = expect.stringMatching(/^state lost: .*docs\/operations.md/) as string;
+    expect(await errorsAfter(BY_THE_BRIDGE)).toEqual([{ msg, topic: NAME, partition: 0 }]);
+  });
+
+  it('is not reported before the first message, nor after an earlier restore', async () => {
+    expect(await errorsAfter(null)).toEqual([]);
+    const earlier = { key: '\u0000restore-mark', value: 'of another process' };
+    expect(await errorsAfter(BY_THE_BRIDGE, earlier)).toEqual([]);
+  });
+});
+
 describe('a partition of state whose keys are hashed over more partitions', () => {
   it('is not owned under the former number if it has grown during its restore', async () => {
     const admin = {
@@ -190,18 +240,18 @@ describe('a partition of state whose keys are hashed over more partitions', () =
       fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: '2' }]),
     };
     let rounds = 0;
-    const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
+    const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<[]> => {
       const messages = topicMessages.flatMap((of) => of.messages);
       if (messages.some(({ key }) => String(key).includes('restore-mark'))) rounds += 1;
       else partition.partitionsAdded(2);
       setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
-      return Promise.resolve();
+      return Promise.resolve([]);
     };
     const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
     const owned: Owned[] = [];
     const options = {
       ...{ kafka: { ...kafka, admin: () => admin } as unknown as KafkaClient, name: NAME },
-      ...{ placement: { topic: NAME }, transactionalIdPrefix: 'group' },
+      ...{ placement: { topic: NAME }, groupId: 'group' },
       parse: (json: unknown) => json as number,
       onOwned: (state: Owned) => void owned.push(state),
     };
@@ -225,13 +275,13 @@ describe('a partition of state whose writes Kafka refuses', () => {
   let whenOwned: () => void;
 
   /** Kafka accepts records of the partition itself, and returns them. */
-  const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
+  const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<[]> => {
     if (forbidden && topicMessages.some(({ topic }) => topic === EVENT.topic)) {
       return Promise.reject(new Error(FORBIDDEN));
     }
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
     setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
-    return Promise.resolve();
+    return Promise.resolve([]);
   };
 
   beforeEach(async () => {

@@ -3,7 +3,9 @@ import { abortable, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaClient, KafkaMessage } from '../client/kafka-port.js';
+import { CommittedOffsets } from '../producer/committed-offsets.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
+import { stateLogsOf } from '../producer/state-logs.js';
 import { LONG_TRANSACTION_MS, TransactionalWriter } from '../producer/transactional-writer.js';
 import { ConsecutiveFailures } from '../producer/write-failures.js';
 import { partitionCount, topicSpans } from '../reading/topics.js';
@@ -19,8 +21,8 @@ export interface KeyedStateOptions<V, H = void> {
   inputs?: readonly string[];
   /** Set if the hash of a key chooses its partition; otherwise it is that of the input. */
   placement?: KeyPlacement;
-  /** Prefix of transactional ids; of two processes with the same one, the later fences the earlier. */
-  transactionalIdPrefix: string;
+  /** Prefix of transactional ids, too; of two processes with the same one, the later fences the earlier. */
+  groupId: string;
   /** Converts a value to its stored form, by default itself: arrays save the field names, half of an object's text. */
   format?: (value: V) => unknown;
   /** Converts the stored form back, on each access; undefined for one that cannot be read. */
@@ -174,9 +176,9 @@ export class KeyedStatePartition<V> {
 
   /** Returns the write that failed, or undefined once the partition is revoked; throws when a restore fails. */
   private async restoreAndOwn(): Promise<FailedWrite | undefined> {
-    const { name, transactionalIdPrefix, kafka } = this.options;
+    const { name, groupId, kafka } = this.options;
     const { partition } = this;
-    const transactionalId = `${transactionalIdPrefix}-${name}-${partition}`;
+    const transactionalId = `${groupId}-${name}-${partition}`;
     const { signal } = this.closing;
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
@@ -184,6 +186,7 @@ export class KeyedStatePartition<V> {
       await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);
+      const isKnown = stateLogsOf(kafka).isKnown(name, partition);
       await abortable(writer.writeTransaction([restore.mark]), signal);
       this.member.seek(name, partition, 0);
       // After the seek: a fetch from the middle must not be taken for the beginning.
@@ -191,6 +194,10 @@ export class KeyedStatePartition<V> {
       this.member.resume(name, partition);
       if (repartition !== undefined) await this.handOver(repartition, restore, writer);
       const texts = await restore.restoredValues(signal);
+      if (!isKnown && restore.isFirst && texts.size === 0) {
+        // Without the group's offsets, the state is restored all the same.
+        await abortable(this.reportIfLost(), signal).catch(() => undefined);
+      }
       const { format, parse } = this.options;
       return await this.ownUntilFailure(
         new StoredValues(texts, parse, format === undefined),
@@ -202,6 +209,17 @@ export class KeyedStatePartition<V> {
       this.partitions = undefined;
       await writer.closeWriter();
     }
+  }
+
+  /** Reports a restore of nothing if messages that lead to state were finished: there has been something. */
+  private async reportIfLost(): Promise<void> {
+    const { name: topic, kafka, groupId, inputs = [] } = this.options;
+    const { partition } = this;
+    const committed = new CommittedOffsets(kafka, groupId);
+    const found = inputs.map((input) => committed.fetchProgress(input, partition));
+    // An offset that was set by hand names no transaction.
+    const isHandled = (await Promise.all(found)).some((it) => it?.transaction !== undefined);
+    if (isHandled) stateLogsOf(kafka).logLoss({ topic, partition });
   }
 
   private async repartition(signal: AbortSignal): Promise<Repartition | undefined> {

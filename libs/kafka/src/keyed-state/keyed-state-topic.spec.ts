@@ -9,7 +9,7 @@ describe('KeyedState', () => {
     const holders: object[] = [];
     const state = new KeyedState<number, object>({
       ...{ kafka: {} as KafkaClient, name: 'machine-bridge.counts.v1' },
-      ...{ transactionalIdPrefix: 'group', parse: Number },
+      ...{ groupId: 'group', parse: Number },
       onOwned: ({ partition }) => {
         holders.push({ partition });
         return holders.at(-1)!;

@@ -15,6 +15,8 @@ const MARK_KEY = `${OF_PARTITION}restore-mark`;
  */
 export class Restore {
   readonly mark: OutboundRecord;
+  /** Whether the log has no mark of an earlier restore: the topic is new, or not the one that was written. */
+  isFirst = true;
   private readonly id = randomUUID();
   private readonly texts = new Map<string, string>();
   private readonly passedMark = new Completion();
@@ -26,7 +28,7 @@ export class Restore {
     partition: number,
     private readonly repartition?: Repartition,
   ) {
-    this.mark = { topic, partition, key: MARK_KEY, value: this.id, headers: {} };
+    this.mark = { topic, partition, key: MARK_KEY, value: this.id, headers: {}, isState: true };
     this.silence = new SilenceWatch(() => {
       const awaited = this.passedMark.isOver ? this.repartition?.awaited.join(', ') : undefined;
       const before = awaited
@@ -45,6 +47,7 @@ export class Restore {
       const name = key.toString();
       if (name === MARK_KEY) {
         if (value?.toString() === this.id) this.passedMark.complete();
+        else this.isFirst = false;
       } else if (this.repartition?.acceptHandOver(name, value) !== true) {
         if (value === null) this.texts.delete(name);
         else this.texts.set(name, value.toString());

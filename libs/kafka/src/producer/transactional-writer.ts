@@ -10,6 +10,7 @@ import {
   partitionByKey,
   toProducerBatch,
 } from './outbound-record.js';
+import { type StateLogs, stateLogsOf } from './state-logs.js';
 
 /** Time after which the brokers abort a transaction that has not ended. */
 const TRANSACTION_TIMEOUT_MS = 30_000;
@@ -56,6 +57,7 @@ export class TransactionalWriter {
   private readonly opening: Promise<void>;
   private readonly givenUpMs: number;
   private previous: Promise<void>;
+  private readonly stateLogs: StateLogs;
 
   /**
    * @param transactionTimeoutMs time after which the brokers abort a transaction that has not ended
@@ -76,6 +78,7 @@ export class TransactionalWriter {
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS; kafkajs retries after this.
       retry: { initialRetryTime: retryAfterMs, maxRetryTime: 2000, retries: 10 },
     });
+    this.stateLogs = stateLogsOf(kafka);
     this.givenUpMs = transactionTimeoutMs + GIVEN_UP_AFTER_MS;
     this.opening = this.producer.connect();
     this.previous = this.opening;
@@ -130,9 +133,9 @@ export class TransactionalWriter {
     for (const record of records) assertSendable(record);
     const transaction = await this.producer.transaction();
     try {
-      const sent = await sendRecords(transaction, records, together);
+      const sent = await this.sendRecords(transaction, records, together);
       if (withPlaces !== undefined) {
-        await sendRecords(transaction, await withPlaces(sent.flatMap(placesOf)), together);
+        await this.sendRecords(transaction, await withPlaces(sent.flatMap(placesOf)), together);
       }
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
@@ -142,6 +145,21 @@ export class TransactionalWriter {
       throw error;
     }
   }
+
+  private async sendRecords(
+    transaction: Transaction,
+    records: readonly OutboundRecord[],
+    { isCompressed = false, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
+  ): Promise<SentBatch[]> {
+    const sent: SentBatch[] = [];
+    for (const batch of batchesOf(records, maxBatchBytes)) {
+      const ends = this.stateLogs.endsOf(batch);
+      const answers = await transaction.sendBatch(toProducerBatch(batch, isCompressed));
+      this.stateLogs.recordsStored(ends, answers);
+      sent.push({ batch, answers });
+    }
+    return sent;
+  }
 }
 
 type Answers = Awaited<ReturnType<Transaction['sendBatch']>>;
@@ -149,19 +167,6 @@ type Answers = Awaited<ReturnType<Transaction['sendBatch']>>;
 interface SentBatch {
   batch: readonly OutboundRecord[];
   answers: Answers;
-}
-
-async function sendRecords(
-  transaction: Transaction,
-  records: readonly OutboundRecord[],
-  { isCompressed = false, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
-): Promise<SentBatch[]> {
-  const sent: SentBatch[] = [];
-  for (const batch of batchesOf(records, maxBatchBytes)) {
-    const answers = await transaction.sendBatch(toProducerBatch(batch, isCompressed));
-    sent.push({ batch, answers });
-  }
-  return sent;
 }
 
 /** Places of the records with an explicit partition. */

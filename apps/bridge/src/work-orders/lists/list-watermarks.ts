@@ -27,7 +27,7 @@ export class ListWatermarks {
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [`${topicPrefix}${TOPICS.workOrderLists}`],
-      transactionalIdPrefix: groupId,
+      groupId,
       format: (issuedAt) => issuedAt,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {

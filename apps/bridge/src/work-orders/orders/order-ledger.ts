@@ -112,7 +112,7 @@ export class OrderLedger {
       name: this.queues.fullName(name),
       inputs: [input],
       placement: { topic: input, whenGrown: RECREATE_LEDGER },
-      transactionalIdPrefix: this.settings.kafka.groupId,
+      groupId: this.settings.kafka.groupId,
     });
   }
 
