@@ -74,6 +74,14 @@ export class AppProcess {
     this.child.kill(signal);
   }
 
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  lastLines(count: number): string {
+    return this.output.trimEnd().split('\n').slice(-count).join('\n');
+  }
+
   /** The number of open sockets, on Linux. */
   get sockets(): number {
     const folder = `/proc/${this.pid}/fd`;
@@ -111,8 +119,7 @@ export class AppProcess {
   }
 
   private async askOnceMore(): Promise<void> {
-    const { app, env, child, output } = this;
-    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    const { app, env, hasEnded, output } = this;
     if (app === 'sandbox' || hasEnded || !URL_SAID.test(output)) return;
     await askOnceMore(app, await this.url(), env);
   }

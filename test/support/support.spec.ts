@@ -2,10 +2,29 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { temporaryFile } from '../../libs/config/test/temporary-files.js';
+import { eventually } from './eventually.js';
 import { rememberSecrets, secretIn } from './secrets.js';
 import { watchServedHttp } from './served-http.mjs';
 import { PartitionLog, type RawMessage } from './committed-reader.js';
 import { isSigned } from './callback-receiver.js';
+
+describe('a wait', () => {
+  const standStill = (ms: number): unknown =>
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+  it('says what it waited for, and the last failure', async () => {
+    const wait = eventually('the impossible', () => false, 20);
+    await expect(wait).rejects.toThrow(
+      'the impossible did not come true within 20 ms; last: false',
+    );
+  });
+
+  it('does not count the time in which the process stood still', async () => {
+    let checks = 0;
+    const wait = eventually(() => (checks += 1) > 1 || !standStill(1200), 1000);
+    await expect(wait).resolves.toBe(true);
+  });
+});
 
 describe('the secrets of settings', () => {
   it.each([

@@ -11,6 +11,9 @@ import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
 /** The last three machines of the simulated plant are awkward on purpose, see docs/sandbox.md. */
 const AWKWARD_MACHINES = 3;
 
+/** Of the log of each running bridge, when a wait was in vain. */
+const LINES_REPORTED = 15;
+
 export interface ChaosPlantOptions {
   machines?: number;
   partitions?: number;
@@ -70,7 +73,21 @@ export class ChaosPlant {
 
   /** Waits until the group is stable with `processes` members. */
   async untilShared(processes: number): Promise<void> {
-    await this.kafka.groups.untilMembers(processes, this.groupId);
+    await this.reportIfInVain(this.kafka.groups.untilMembers(processes, this.groupId));
+  }
+
+  /** Adds to the error of a wait in vain what the load has sent meanwhile and what the running bridges logged last. */
+  async reportIfInVain(wait: Promise<unknown>): Promise<void> {
+    const { load, bridges } = this;
+    const before = load.stored;
+    await wait.catch((error: unknown) => {
+      const logs = bridges
+        .map((bridge, index) => ({ bridge, index }))
+        .filter(({ bridge }) => !bridge.hasEnded)
+        .map(({ bridge, index }) => `bridge ${index + 1}:\n${bridge.lastLines(LINES_REPORTED)}`);
+      const sent = `commands stored meanwhile: ${load.stored - before}; the stream ${load.stream}`;
+      throw new Error([String(error), sent, ...logs].join('\n'), { cause: error });
+    });
   }
 
   /** How many commands were rejected. */

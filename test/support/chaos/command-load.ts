@@ -15,8 +15,12 @@ const ROUND_MS = 50;
 /** Commands for many machines, numbered per machine and kind, sent once or in a steady stream. */
 export class CommandLoad {
   private readonly counts: Record<CommandKind, Map<string, number>>;
+  /** How many commands Kafka has stored. */
+  stored = 0;
+  /** What the stream is doing, as text. */
+  stream = 'has not begun';
   private stopping: AbortController | undefined;
-  private stream: Promise<void> = Promise.resolve();
+  private streaming: Promise<void> = Promise.resolve();
   private next = 0;
 
   constructor(
@@ -60,6 +64,7 @@ export class CommandLoad {
     for (const { kind, machineId, number } of commands) {
       this.counts[kind].set(machineId, number + 1);
     }
+    this.stored += commands.length;
   }
 
   /** Sends to a few machines a round, all in turn, until {@link stop}; waits while Kafka is away. */
@@ -67,20 +72,24 @@ export class CommandLoad {
     const stopping = new AbortController();
     this.stopping = stopping;
     const perRound = Math.max(1, Math.round((perSecond * ROUND_MS) / 1000));
-    this.stream = (async () => {
+    this.stream = 'goes on';
+    this.streaming = (async () => {
       while (!stopping.signal.aborted) {
         await this.send(this.turn(perRound), COMMAND_KINDS, 1, stopping.signal);
         await realDelayMs(ROUND_MS);
       }
     })();
     // the caller of `stop` gets the error; until then nobody waits for it
-    this.stream.catch(() => undefined);
+    this.streaming.then(
+      () => (this.stream = 'was stopped'),
+      (error: unknown) => (this.stream = `has failed: ${String(error)}`),
+    );
   }
 
   /** @throws the error that ended the stream early */
   async stop(): Promise<void> {
     this.stopping?.abort();
-    await this.stream;
+    await this.streaming;
   }
 
   private turn(length: number): string[] {
