@@ -32,6 +32,14 @@ const TOPICS_OF_TESTS = [
   TOPICS.commandOutcomes,
 ];
 
+/** What the log says when a process has lost its membership of the group, and its partitions with it. */
+const REJOINED = /not aware of this member|consumer ended, starting anew/;
+
+/** Whether a bridge may have repeated calls without a restart: a computer that stands still ends its session. */
+export function hasRejoined({ output }: AppProcess): boolean {
+  return REJOINED.test(output);
+}
+
 /** A separate sandbox and topics, with bridges as processes that a test may kill. */
 export class ChaosPlant {
   /** All started processes, also those that have ended. */

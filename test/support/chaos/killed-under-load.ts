@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
 import { Answers } from './answers.js';
-import { ChaosPlant } from './chaos-plant.js';
+import { ChaosPlant, hasRejoined } from './chaos-plant.js';
 import { committedBy, type CommittedOffsets, firstUncommitted } from './committed.js';
 import { type CommandKind, numberOfList } from './commands.js';
 import { type Deliveries, deliveriesOf } from './deliveries.js';
@@ -13,8 +13,6 @@ import type { LoggedCall } from '../sandbox-control.js';
 import type { ReadRecord } from '../topic-reader.js';
 
 const LATENCY_MS = 60;
-/** What the log says when a process has lost its membership of the group, and its partitions with it. */
-const REJOINED = /not aware of this member|consumer ended, starting anew/;
 
 interface Kills {
   /**
@@ -68,7 +66,7 @@ async function killUnderLoad(
   const { records } = inputs;
   await eventually('all input is read', () => records.length === load.messageIds.length);
   const calls = await sandbox.allCalls();
-  const rejoined = [...bridges, bridge].map(({ output }) => REJOINED.test(output));
+  const rejoined = [...bridges, bridge].map(hasRejoined);
   return { plant, answers, calls, takeovers, committed, rejoined, inputs: records };
 }
 
