@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib';
 import { Encoder } from '@toondepauw/node-zstd';
 import snappy from 'kafkajs-snappy';
 import { compressFrame } from 'lz4-napi';
+import { eventually, FinalFailure } from '../eventually.js';
 
 /** Kafka's numbers of the codecs. */
 export const CODEC = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
@@ -71,6 +72,9 @@ export async function batchOfRecords(
   return { codec: CODEC[codec], records, packed, unpackedBytes: bytes.length };
 }
 
+/** The broker leads no partition for a moment, such as after a standstill; it has not stored the batch. */
+const NOT_LEADER = 6;
+
 /**
  * Appends a batch to a partition, by a produce request of version 7; the broker unpacks and checks it.
  *
@@ -82,6 +86,20 @@ export async function produce(
   partition: number,
   batch: PackedBatch,
 ): Promise<void> {
+  await eventually('the broker takes the batch', async () => {
+    const code = await produceOnce(broker, topic, partition, batch);
+    if (code !== 0 && code !== NOT_LEADER) throw new FinalFailure(`the broker answers ${code}`);
+    return code === 0;
+  });
+}
+
+/** Returns the broker's error code, or 0. */
+async function produceOnce(
+  broker: string,
+  topic: string,
+  partition: number,
+  batch: PackedBatch,
+): Promise<number> {
   const encoded = encodeBatch(batch);
   const body = Buffer.concat([
     numbers([0, 2], [7, 2], [1, 4]),
@@ -93,8 +111,7 @@ export async function produce(
   ]);
   const answer = await exchange(broker, Buffer.concat([numbers([body.length, 4]), body]));
   // correlation id, count of topics, name, count of partitions, partition
-  const code = answer.readInt16BE(4 + 4 + text(topic).length + 4 + 4);
-  if (code !== 0) throw new Error(`the broker answers ${code}`);
+  return answer.readInt16BE(4 + 4 + text(topic).length + 4 + 4);
 }
 
 function exchange(broker: string, request: Buffer): Promise<Buffer> {
