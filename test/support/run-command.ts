@@ -72,9 +72,10 @@ export class RunningCommand {
   }
 }
 
-/** The output of a command with `--json`. */
-export function jsonLines<T>({ stdout }: CommandResult): T[] {
+/** The output of a command with `--json`. @throws Error when it has failed without any */
+export function jsonLines<T>({ exitCode, stdout, stderr }: CommandResult): T[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
+  if (lines.length === 0 && exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
   return lines.map((line) => JSON.parse(line) as T);
 }
 
