@@ -12,6 +12,7 @@ export interface Vitals {
  * Runs in a separate thread, so that the test's own work does not count. A reader of the figures waits for an answer
  * that was requested after the read began; the delay is the sampling interval. The time that either thread waited for a
  * core is subtracted: a busy computer adds nothing, but a call that blocks the event loop without using a core shows.
+ * So is the time in which this thread does not tick: the whole computer stood still.
  */
 const WATCH = `
 const { readFileSync } = require('node:fs');
@@ -21,8 +22,17 @@ const residentBytes = () =>
   Number(/VmRSS:\\s+(\\d+) kB/.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]) * 1024;
 // for a core, in its second field in nanoseconds
 const waitedMs = (thread) => Number(readFileSync(thread + '/schedstat', 'utf8').split(' ')[1]) / 1e6;
-const servedMs = () =>
-  performance.now() - waitedMs('/proc/' + pid + '/task/' + pid) - waitedMs('/proc/thread-self');
+const ownMs = () => performance.now() - waitedMs('/proc/thread-self');
+let tickedMs = ownMs();
+let ranMs = 0;
+const tick = () => {
+  const gapMs = ownMs() - tickedMs;
+  tickedMs += gapMs;
+  if (gapMs < 200) ranMs += gapMs;
+  return ranMs;
+};
+setInterval(tick, 50).unref();
+const servedMs = () => tick() - waitedMs('/proc/' + pid + '/task/' + pid);
 let longestMs = 0;
 let mostBytes = 0;
 const firstBytes = residentBytes();
