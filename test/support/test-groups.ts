@@ -28,8 +28,9 @@ export class TestGroups {
   /** The committed offset of each partition of a topic; 0 if nothing is committed. */
   async committedOffsets(groupId: string, topic: string): Promise<Map<number, number>> {
     const topics = [`${this.topicPrefix}${topic}`];
+    // a broker that has stood still is no group's coordinator for a moment
     const [offsets] = await withAdmin(this.kafka, (admin) =>
-      admin.fetchOffsets({ groupId, topics }),
+      eventually(`the offsets of ${groupId}`, () => admin.fetchOffsets({ groupId, topics })),
     );
     const partitions = offsets?.partitions ?? [];
     return new Map(
