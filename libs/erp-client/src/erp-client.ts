@@ -20,7 +20,7 @@ export type ErpAnswer =
   /** The request is at fault, or the answer unusable: repeating the request will not help. */
   | {
       kind: 'refused';
-      code: 'invalid-message' | 'too-large' | 'status';
+      code: 'too-large' | 'status';
       status: number;
       why: string;
     }
@@ -172,7 +172,10 @@ function tokensOf(
   }
 }
 
-/** Decompresses an answer, but not beyond its limit: some servers compress although they were asked not to. */
+/**
+ * Decompresses an answer, but not beyond its limit: some servers compress although they were asked not to. What cannot
+ * be unpacked is the fault of a proxy or of the server, and not of the order.
+ */
 async function decompressed(
   body: Buffer,
   encoding: string,
@@ -180,10 +183,8 @@ async function decompressed(
   maxOutputLength: number,
 ): Promise<ErpAnswer> {
   if (encoding === 'identity' || encoding === '') return documentOf(contentType, body);
-  const fault = { kind: 'refused', code: 'invalid-message', status: 200 } as const;
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-    const why = 'the ERP answered in an encoding that it was not asked for';
-    return { ...fault, why };
+    return retry(200, 'the ERP answered in an encoding that it was not asked for');
   }
   try {
     return documentOf(contentType, await unzip(body, { maxOutputLength }));
@@ -191,7 +192,7 @@ async function decompressed(
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return tooLarge(maxOutputLength);
     }
-    return { ...fault, why: 'the ERP answered with gzip that cannot be unpacked' };
+    return retry(200, 'the ERP answered with gzip that cannot be unpacked');
   }
 }
 
