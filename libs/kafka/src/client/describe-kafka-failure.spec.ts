@@ -54,7 +54,7 @@ describe('describeKafkaFailure', () => {
   it.each([
     ['TOPIC_AUTHORIZATION_FAILED', 'Write or Describe on one of events, states'],
     // what kafkajs makes of a transaction of which one topic is refused
-    ['OPERATION_NOT_ATTEMPTED', 'Write or Describe on one of events, states'],
+    ['OPERATION_NOT_ATTEMPTED', 'on one of events, states, unless it was deleted'],
     ['MESSAGE_TOO_LARGE', 'max.message.bytes allows of one of events, states'],
     ['INVALID_RECORD', 'not taken by one of events, states: where its cleanup.policy is compact'],
     ['OFFSET_METADATA_TOO_LARGE', 'raise their offset.metadata.max.bytes'],

@@ -134,7 +134,7 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
       return `a right is missing: ${needed(right)} on ${named || 'one of the topics'}`;
     case 'OPERATION_NOT_ATTEMPTED':
       // The answer names one of several topics, not necessarily the one at fault.
-      return named && `a right is missing: ${needed(right)} on ${named}`;
+      return named && `a right is missing: ${needed(right)} on ${named}, unless it was deleted`;
     case 'GROUP_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_GROUPS}`;
     case 'INCONSISTENT_GROUP_PROTOCOL':
