@@ -29,7 +29,7 @@ describe('ensureTopics', () => {
 
   it.each([
     [6, [24]],
-    [1000, [10, 10, 4]],
+    [1000, [9, 9, 6]],
     [9000, Array.from({ length: 24 }, () => 1)],
   ])('creates topics of %i partitions in requests that Kafka takes', async (partitions, counts) => {
     const { kafka, requests } = emptyCluster();

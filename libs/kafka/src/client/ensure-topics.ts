@@ -75,8 +75,8 @@ async function partitionCounts(
   return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
 }
 
-/** Kafka creates no more partitions for one request. */
-const MOST_CREATED_AT_ONCE = 10_000;
+/** Kafka writes no more records of its metadata for one request: one for each topic, setting and partition. */
+const MOST_RECORDS = 10_000;
 
 /** In as few requests as possible: a broker that is still creating earlier topics does not know later ones. */
 async function createMissing(
@@ -106,13 +106,14 @@ async function createMissing(
 
 function createdTogether(wanted: readonly TopicConfig[]): TopicConfig[][] {
   const requests: TopicConfig[][] = [];
-  let partitions = Infinity;
+  let records = Infinity;
   for (const topic of wanted) {
-    const { numPartitions = 0 } = topic;
-    partitions += numPartitions;
-    if (partitions > MOST_CREATED_AT_ONCE) {
+    const { numPartitions = 0, configEntries = [] } = topic;
+    const own = 1 + configEntries.length + numPartitions;
+    records += own;
+    if (records > MOST_RECORDS) {
       requests.push([]);
-      partitions = numPartitions;
+      records = own;
     }
     requests.at(-1)?.push(topic);
   }
