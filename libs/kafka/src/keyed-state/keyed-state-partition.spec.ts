@@ -44,7 +44,7 @@ function partitionOf(
     parse: (json: unknown) => json as number,
     onOwned,
   };
-  return new KeyedStatePartition(0, options, fetchControl, inputsFenced, delay);
+  return new KeyedStatePartition(0, options, fetchControl, inputsFenced, undefined, delay);
 }
 
 /** Whose producers begin transactions like that. */

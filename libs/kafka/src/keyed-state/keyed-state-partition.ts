@@ -103,6 +103,7 @@ export class KeyedStatePartition<V> {
     private readonly member: FetchControl,
     /** Resolves once no earlier owner of the inputs can write here. */
     private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
+    private readonly committed = new CommittedOffsets(options.kafka, options.groupId),
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {}
 
@@ -211,14 +212,18 @@ export class KeyedStatePartition<V> {
     }
   }
 
-  /** Reports a restore of nothing if messages that lead to state were finished: there has been something. */
+  /**
+   * Reports a restore of nothing if messages that lead to state were finished: there has been something. A topic that a
+   * later version adds beside an input that it already has must not be reported.
+   */
   private async reportIfLost(): Promise<void> {
-    const { name: topic, kafka, groupId, inputs = [] } = this.options;
+    const { name: topic, kafka, inputs = [] } = this.options;
     const { partition } = this;
-    const committed = new CommittedOffsets(kafka, groupId);
-    const found = inputs.map((input) => committed.fetchProgress(input, partition));
-    // An offset that was set by hand names no transaction.
-    const isHandled = (await Promise.all(found)).some((it) => it?.transaction !== undefined);
+    const found = inputs.map((input) => this.committed.fetchProgress(input, partition));
+    // An offset that was set by hand names no transaction; one of a former log has no floor.
+    const isHandled = (await Promise.all(found)).some(
+      (it) => it?.transaction !== undefined && it.floor > 0,
+    );
     if (isHandled) stateLogsOf(kafka).logLoss({ topic, partition });
   }
 

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { everyRealMs, onAbort } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaMessage } from '../client/kafka-port.js';
+import { CommittedOffsets } from '../producer/committed-offsets.js';
 import { partitionCount } from '../reading/topics.js';
 import {
   type InputState,
@@ -29,6 +30,7 @@ export class KeyedState<V, H = void> {
   /** By partition: stops watching for its loss, once another holder has replaced its holder. */
   private readonly stopsOfWatches = new Map<number, () => void>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
+  private readonly committed: CommittedOffsets;
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
   private member: FetchControl | undefined;
@@ -37,6 +39,7 @@ export class KeyedState<V, H = void> {
   constructor(private readonly options: KeyedStateOptions<V, H>) {
     this.name = options.name;
     this.inputs = options.inputs ?? [];
+    this.committed = new CommittedOffsets(options.kafka, options.groupId);
   }
 
   /** Assigned partitions, restored or not. */
@@ -79,7 +82,7 @@ export class KeyedState<V, H = void> {
         await Promise.all(inputs.map(async (topic) => stateInputs?.untilFenced(topic, number)));
       };
       const options = { ...this.options, onOwned: this.own.bind(this) };
-      const state = new KeyedStatePartition(number, options, this.member, fenced);
+      const state = new KeyedStatePartition(number, options, this.member, fenced, this.committed);
       this.partitions.set(number, state);
       state.startRestoring();
     }

@@ -21,7 +21,7 @@ export interface OutboundRecord {
   partition?: number;
   /** Epoch milliseconds as text, or -1 for none; by default the time of sending. */
   timestamp?: string;
-  /** A record of state: its partition is explicit, but its readers rely on its key alone. */
+  /** A record of state: its partition is explicit, but its readers rely on its key alone. Losses of its log are noticed. */
   isState?: true;
   /** Makes a record to replace this one if it is refused; without it, the record is written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;

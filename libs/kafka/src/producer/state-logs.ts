@@ -40,6 +40,7 @@ export class StateLogs {
 
   /** Compares where records are stored with the ends before they were sent: other writers store records meanwhile. */
   recordsStored(endsBefore: LogEnds, stored: readonly Stored[]): void {
+    if (endsBefore.size === 0) return;
     for (const { topicName: topic, partition, baseOffset } of stored) {
       const name = partitionName(topic, partition);
       const before = endsBefore.get(name);
@@ -58,7 +59,7 @@ export class StateLogs {
     return this.ends.has(partitionName(topic, partition));
   }
 
-  /** @param loss with the offset of a record stored since and, if it is known, the former end of the log */
+  /** @param loss with the offset of a record stored since and the former end of the log, unless nothing was left */
   logLoss(loss: { topic: string; partition: number; offset?: number; end?: number }): void {
     const msg =
       'state lost: its topic has fewer records than were written, see Lost state in docs/operations.md';
