@@ -34,6 +34,13 @@ describe('deadLetterHeaders', () => {
       'dlq-attempts': '0',
     });
   });
+
+  it('list the machines at fault, also with commas in their ids', () => {
+    const headers = deadLetterHeaders({ ...deadLetter, httpStatus: 422, machineIds: ['a,b', 'c'] });
+
+    expect(headers['dlq-http-status']).toBe('422');
+    expect(headers['dlq-machine-ids']).toBe('a%2Cb,c');
+  });
 });
 
 describe('deadLetterFields', () => {

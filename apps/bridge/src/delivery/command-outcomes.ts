@@ -63,7 +63,7 @@ export class CommandOutcomes {
   targetOf(
     message: InboundMessage,
     envelope?: Parsed<Envelope>,
-    namesOthers = message.topic === TOPICS.workOrders,
+    namesOthers = false,
   ): InboundTarget {
     const { topic, partition, offset } = message;
     const { messageId, sender } = envelope?.ok === true ? envelope.value : idsOf(message.headers);

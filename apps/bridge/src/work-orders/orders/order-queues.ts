@@ -159,7 +159,7 @@ export class OrderQueues implements OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
-    this.purge.stopPurging?.();
+    this.purge.stopPurging();
   }
 
   /** Reads the partition counts once, retrying until Kafka answers. Rejects only when aborted. */

@@ -76,7 +76,7 @@ export class OrderRelay {
       }
       try {
         const envelope = openEnvelope(message);
-        const target = this.outcomes.targetOf(message, envelope);
+        const target = this.outcomes.targetOf(message, envelope, true);
         const reading = envelope.ok ? this.readMessage(message, envelope.value) : envelope;
         // Awaiting a result that is there already would cost as much as reading the document.
         const content = reading instanceof Promise ? await reading : reading;

@@ -19,7 +19,7 @@ export class QueuePurge {
   /** Turns left without a try, by queue. */
   private readonly turnsLeftOut = new Map<string, number>();
   private isPurging = false;
-  stopPurging: (() => void) | undefined;
+  private stop: (() => void) | undefined;
 
   /** @param queues full names of topics whose only group is `groupId` */
   constructor(
@@ -34,9 +34,13 @@ export class QueuePurge {
 
   /** Begins the turns unless they have begun. */
   startPurging(): void {
-    if (this.stopPurging !== undefined) return;
-    this.stopPurging = everyRealMs(PURGE_EVERY_MS, () => void this.purgeQueues());
+    if (this.stop !== undefined) return;
+    this.stop = everyRealMs(PURGE_EVERY_MS, () => void this.purgeQueues());
     void this.purgeQueues();
+  }
+
+  stopPurging(): void {
+    this.stop?.();
   }
 
   /** Never rejects. */
