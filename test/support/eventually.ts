@@ -10,6 +10,8 @@ const LONGEST_WAIT_MS = 120_000;
 const TICK_MS = 250;
 /** A process whose ticks are this far apart did not run in between. */
 const STANDSTILL_MS = 1000;
+/** A check that blocks this process each time it runs must not go on for good. */
+const LONGEST_STANDSTILL_MS = 300_000;
 
 /** Thrown by a check whose condition will never come true. */
 export class FinalFailure extends Error {}
@@ -34,7 +36,7 @@ export async function eventually<T>(...args: unknown[]): Met<T> {
   const wait = new RunningTime();
   let last: unknown;
   try {
-    while (wait.ms < timeoutMs) {
+    while (wait.ms < timeoutMs && wait.stoodStillMs < LONGEST_STANDSTILL_MS) {
       try {
         const value = await check();
         if (value) return value as Exclude<T, Falsy>;
@@ -56,7 +58,7 @@ export async function eventually<T>(...args: unknown[]): Met<T> {
 }
 
 /** Real milliseconds since its creation in which this process ran. */
-class RunningTime {
+export class RunningTime {
   stoodStillMs = 0;
   private readonly startMs = realNowMs();
   private tickedMs = this.startMs;

@@ -33,11 +33,11 @@ const TOPICS_OF_TESTS = [
 ];
 
 /** What the log says when a process has lost its membership of the group, and its partitions with it. */
-const REJOINED = /not aware of this member|consumer ended, starting anew/;
+const REJOINED = /not aware of this member|consumer ended, starting anew/g;
 
-/** Whether a bridge may have repeated calls without a restart: a computer that stands still ends its session. */
-export function hasRejoined({ output }: AppProcess): boolean {
-  return REJOINED.test(output);
+/** How often, at most, a bridge has repeated calls without a restart: a computer that stands still ends its session. */
+export function countRejoins({ output }: AppProcess): number {
+  return [...output.matchAll(REJOINED)].length;
 }
 
 /** A separate sandbox and topics, with bridges as processes that a test may kill. */
@@ -87,13 +87,13 @@ export class ChaosPlant {
   /** Adds to the error of a wait in vain what the load has sent meanwhile and what the running bridges logged last. */
   async reportIfInVain(wait: Promise<unknown>): Promise<void> {
     const { load, bridges } = this;
-    const before = load.stored;
+    const before = load.storedCommands;
     await wait.catch((error: unknown) => {
       const logs = bridges
         .map((bridge, index) => ({ bridge, index }))
         .filter(({ bridge }) => !bridge.hasEnded)
         .map(({ bridge, index }) => `bridge ${index + 1}:\n${bridge.lastLines(LINES_REPORTED)}`);
-      const sent = `commands stored meanwhile: ${load.stored - before}; the stream ${load.stream}`;
+      const sent = `commands stored meanwhile: ${load.storedCommands - before}; the stream ${load.streamStatus}`;
       throw new Error([String(error), sent, ...logs].join('\n'), { cause: error });
     });
   }

@@ -16,9 +16,9 @@ const ROUND_MS = 50;
 export class CommandLoad {
   private readonly counts: Record<CommandKind, Map<string, number>>;
   /** How many commands Kafka has stored. */
-  stored = 0;
+  storedCommands = 0;
   /** What the stream is doing, as text. */
-  stream = 'has not begun';
+  streamStatus = 'has not begun';
   private stopping: AbortController | undefined;
   private streaming: Promise<void> = Promise.resolve();
   private next = 0;
@@ -64,7 +64,7 @@ export class CommandLoad {
     for (const { kind, machineId, number } of commands) {
       this.counts[kind].set(machineId, number + 1);
     }
-    this.stored += commands.length;
+    this.storedCommands += commands.length;
   }
 
   /** Sends to a few machines a round, all in turn, until {@link stop}; waits while Kafka is away. */
@@ -72,7 +72,7 @@ export class CommandLoad {
     const stopping = new AbortController();
     this.stopping = stopping;
     const perRound = Math.max(1, Math.round((perSecond * ROUND_MS) / 1000));
-    this.stream = 'goes on';
+    this.streamStatus = 'goes on';
     this.streaming = (async () => {
       while (!stopping.signal.aborted) {
         await this.send(this.turn(perRound), COMMAND_KINDS, 1, stopping.signal);
@@ -81,8 +81,8 @@ export class CommandLoad {
     })();
     // the caller of `stop` gets the error; until then nobody waits for it
     this.streaming.then(
-      () => (this.stream = 'was stopped'),
-      (error: unknown) => (this.stream = `has failed: ${String(error)}`),
+      () => (this.streamStatus = 'was stopped'),
+      (error: unknown) => (this.streamStatus = `has failed: ${String(error)}`),
     );
   }
 

@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
 import { Answers } from './answers.js';
-import { ChaosPlant, hasRejoined } from './chaos-plant.js';
+import { ChaosPlant, countRejoins } from './chaos-plant.js';
 import { committedBy, type CommittedOffsets, firstUncommitted } from './committed.js';
 import { type CommandKind, numberOfList } from './commands.js';
 import { type Deliveries, deliveriesOf } from './deliveries.js';
@@ -66,7 +66,7 @@ async function killUnderLoad(
   const { records } = inputs;
   await eventually('all input is read', () => records.length === load.messageIds.length);
   const calls = await sandbox.allCalls();
-  const rejoined = [...bridges, bridge].map(hasRejoined);
+  const rejoined = [...bridges, bridge].map((process) => countRejoins(process) > 0);
   return { plant, answers, calls, takeovers, committed, rejoined, inputs: records };
 }
 
