@@ -12,7 +12,7 @@ export interface Vitals {
  * Runs in a separate thread, so that the test's own work does not count. A reader of the figures waits for an answer
  * that was requested after the read began; the delay is the sampling interval. The time that either thread waited for a
  * core is subtracted: a busy computer adds nothing, but a call that blocks the event loop without using a core shows.
- * So is the time in which this thread does not tick: the whole computer stood still.
+ * Where this thread did not tick, the whole computer may have stood still: only what the main thread ran counts.
  */
 const WATCH = `
 const { readFileSync } = require('node:fs');
@@ -20,19 +20,24 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { parentPort, workerData: { pid, url } } = require('node:worker_threads');
 const residentBytes = () =>
   Number(/VmRSS:\\s+(\\d+) kB/.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]) * 1024;
-// for a core, in its second field in nanoseconds
-const waitedMs = (thread) => Number(readFileSync(thread + '/schedstat', 'utf8').split(' ')[1]) / 1e6;
-const ownMs = () => performance.now() - waitedMs('/proc/thread-self');
-let tickedMs = ownMs();
-let ranMs = 0;
-const tick = () => {
-  const gapMs = ownMs() - tickedMs;
-  tickedMs += gapMs;
-  if (gapMs < 200) ranMs += gapMs;
-  return ranMs;
+// on a core, and waiting for one: the first two fields, in nanoseconds
+const coreTimes = (thread) => {
+  const [ran, waited] = readFileSync(thread + '/schedstat', 'utf8').split(' ');
+  return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
 };
-setInterval(tick, 50).unref();
-const servedMs = () => tick() - waitedMs('/proc/' + pid + '/task/' + pid);
+const ownMs = () => performance.now() - coreTimes('/proc/thread-self').waitedMs;
+const ofMain = () => coreTimes('/proc/' + pid + '/task/' + pid);
+let ticked = { ownMs: ownMs(), ...ofMain() };
+let totalMs = 0;
+const servedMs = () => {
+  const now = { ownMs: ownMs(), ...ofMain() };
+  const gapMs = now.ownMs - ticked.ownMs;
+  const isStandstill = gapMs > 200;
+  totalMs += isStandstill ? now.ranMs - ticked.ranMs : gapMs - (now.waitedMs - ticked.waitedMs);
+  ticked = now;
+  return totalMs;
+};
+setInterval(servedMs, 50).unref();
 let longestMs = 0;
 let mostBytes = 0;
 const firstBytes = residentBytes();
