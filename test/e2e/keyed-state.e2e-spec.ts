@@ -233,12 +233,12 @@ describe('keyed state', () => {
     member.listen();
     for (const count of [1, 2, 3])
       await (await member.ownedPartition(0)).commit([['a', { count }]], []);
+    const losses = () => member.strategy.consumer.stateLosses.get(fullName);
+    expect(losses()).toBe(0);
     await restored.topics.deleteTopic(name);
     await restored.topics.createCompacted(name, {});
     const producer = await restored.steadyProducer();
     await producer.send({ topic: fullName, messages: [countOfA(1)] });
-    const losses = () => member.strategy.consumer.stateLosses.get(fullName);
-    expect(losses()).toBe(0);
     await eventually('it is written again', async () =>
       (await member.ownedPartition(0)).commit([['b', { count: 1 }]], []).then(
         () => true,
@@ -252,7 +252,6 @@ describe('keyed state', () => {
         ...{ topic: fullName, partition: 0 },
       }),
     );
-    errors.mockRestore();
     await restored.close();
   });
 

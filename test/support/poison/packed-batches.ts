@@ -87,7 +87,10 @@ export async function produce(
   batch: PackedBatch,
 ): Promise<void> {
   await eventually('the broker takes the batch', async () => {
-    const code = await produceOnce(broker, topic, partition, batch);
+    // After a broken connection it may be stored: again, it would be there twice.
+    const code = await produceOnce(broker, topic, partition, batch).catch((error: unknown) => {
+      throw new FinalFailure(String(error));
+    });
     if (code !== 0 && code !== NOT_LEADER) throw new FinalFailure(`the broker answers ${code}`);
     return code === 0;
   });
